@@ -1,14 +1,12 @@
+import { createExplainRequest, createExplainSession, createGetUsage } from '#late/reports';
 import type { Catalog } from './catalog/catalog.ts';
 import { createTokenizers } from './catalog/tokenizer.ts';
 import { createCancel } from './endpoints/cancel.ts';
 import { createCancellations } from './endpoints/cancellations.ts';
 import { createCountTokens } from './endpoints/count-tokens.ts';
-import { createExplainRequest } from './endpoints/explain-request.ts';
-import { createExplainSession } from './endpoints/explain-session.ts';
 import { createFetchAnswer } from './endpoints/fetch-answer.ts';
 import { createGenerate } from './endpoints/generate.ts';
 import { createGetModel, createListModels } from './endpoints/models.ts';
-import { createGetUsage } from './endpoints/quota-usage.ts';
 import { createHttpHandler, type HttpHandler } from './http/create-http-handler.ts';
 import { type Authenticate, createAuthenticate } from './keys/authenticate.ts';
 import { createMeter } from './metering/meter.ts';
@@ -80,6 +78,17 @@ export type RouterParts = RouterStores & {
 
 const noTokenizer = (name: string): never => {
   throw new Error(`There is no tokenizer '${name}'.`);
+};
+
+/** A function that is built when it is called for the first time: until then its part of the bundle is not loaded. */
+const atFirstCall = <Args extends unknown[], Result>(
+  create: () => (...args: Args) => Result,
+): ((...args: Args) => Result) => {
+  let created: ((...args: Args) => Result) | undefined;
+  return (...args) => {
+    created ??= create();
+    return created(...args);
+  };
 };
 
 /** Composition root of the router, on Lambda, locally and in tests. */
@@ -155,9 +164,9 @@ export const createRouter = ({
     cancel: createCancel({ cancellations, meter }),
     listModels: createListModels({ catalog, meter }),
     getModel: createGetModel({ catalog, meter }),
-    usage: createGetUsage({ meter, history }),
-    explainRequest: createExplainRequest({ meter, records }),
-    explainSession: createExplainSession({ meter, records, readWhoKey }),
+    usage: atFirstCall(() => createGetUsage({ meter, history })),
+    explainRequest: atFirstCall(() => createExplainRequest({ meter, records })),
+    explainSession: atFirstCall(() => createExplainSession({ meter, records, readWhoKey })),
   };
   return createHttpHandler({
     ...{ endpoints, authenticate, refusals, log, clock, randomBytes, corsOrigins },

@@ -1,6 +1,5 @@
 import { asRecord } from '../protocols/bytes/json.ts';
-import { fieldOf } from '../protocols/rejections/error-body.ts';
-import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
+import { fieldOf, UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { REJECTED, rejectedOfRouter } from '../routing/classify-failure.ts';
 import { ApiError, invalidRequest } from '../support/errors.ts';
 

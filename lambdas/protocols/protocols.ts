@@ -1,5 +1,6 @@
+import { gemini } from '#late/gemini';
+import { responses } from '#late/responses';
 import { chat } from './chat/index.ts';
-import { gemini } from './gemini/index.ts';
 import { messages } from './messages/index.ts';
 import type {
   CallerProtocol,
@@ -7,7 +8,6 @@ import type {
   UpstreamProtocol,
   UpstreamProtocolName,
 } from './protocol.ts';
-import { responses } from './responses/index.ts';
 
 /** The callers' protocols by name. */
 export const callerProtocols = {

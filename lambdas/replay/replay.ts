@@ -1,17 +1,13 @@
+import { createRunOnce } from '#late/run-once';
 import type { CheckedCall } from '../endpoints/check-call.ts';
 import type { Call, Reply } from '../endpoints/endpoint.ts';
 import type { Meter } from '../metering/meter.ts';
-import type { AnswerEntry, AnswerStore, Unit } from '../stores/answer-store.ts';
+import type { AnswerStore } from '../stores/answer-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { DO_NOT_RETRY, invalidRequest } from '../support/errors.ts';
 import type { Log } from '../support/log.ts';
-import { type Attempt, assertSameRequest, readAttempt } from './attempt.ts';
-import { createClaim, type Found } from './claim.ts';
-import { isUnstored, NOT_STORED } from './keeper.ts';
-import { createOwn, type Run, type Running } from './own.ts';
-import { createRepeatHeaders, readLive, readOwn, replyLate, replyOfKept } from './repeat.ts';
-import { assertResumable } from './resume.ts';
-import { createWait } from './wait.ts';
+import { readAttempt } from './attempt.ts';
+import type { Run } from './own.ts';
 
 /**
  * Runs a request once, however often it is sent: a repeat of a finished request gets its response, and a
@@ -29,76 +25,6 @@ export type ReplayDeps = {
   keepMs: number;
 };
 
-/** A request with an idempotency key. */
-type Repeatable = { attempt: Attempt; checked: CheckedCall; run: Run };
-
-/** The replies to a request, by who has it. */
-const createReplies = (deps: ReplayDeps, running: Map<string, Running>) => {
-  const { clock, log } = deps;
-  const own = createOwn({ ...deps, running });
-  const repeatHeaders = createRepeatHeaders(deps);
-  return {
-    /** Of this attempt. */
-    started: async ({ attempt, checked, run }: Repeatable, unit: Unit): Promise<Reply> => {
-      const started = own(attempt, unit, checked, run);
-      const reply = await started.opening;
-      if (!('messages' in reply)) return reply;
-      return { ...reply, messages: readOwn(started, checked.call, clock) };
-    },
-    /** Of a request that runs in this process; its failure is the repeat's too. */
-    running: async ({ attempt, checked }: Repeatable, first: Running): Promise<Reply> => {
-      const { resumePoint } = attempt;
-      assertSameRequest(first.fingerprint, attempt.fingerprint);
-      assertResumable(resumePoint, first.owner);
-      const headers = await repeatHeaders(checked.call, first);
-      const reply = await first.opening;
-      if (!('messages' in reply)) {
-        return { ...reply, headers: { ...headers, ...(isUnstored(reply) && NOT_STORED) } };
-      }
-      const messages = readLive(first, checked.call, { clock, resumePoint });
-      return { ...reply, headers, messages };
-    },
-    /** Of a finished request. */
-    kept: async ({ attempt, checked }: Repeatable, entry: AnswerEntry): Promise<Reply> => {
-      const reply = replyOfKept(entry, attempt.resumePoint);
-      const unit = entry.answer?.isEmpty ? undefined : entry;
-      return { ...reply, headers: await repeatHeaders(checked.call, entry, unit) };
-    },
-    /** Of a request that cannot be claimed. */
-    unprotected: async ({ checked, run }: Repeatable): Promise<Reply> => {
-      log.warn('answer_not_stored', { requestId: checked.call.requestId });
-      const reply = await run(checked);
-      return { ...reply, headers: { ...reply.headers, ...NOT_STORED } };
-    },
-  };
-};
-
-const createRunOnce = (deps: ReplayDeps) => {
-  const running = new Map<string, Running>();
-  const claim = createClaim(deps);
-  const wait = createWait({ ...deps, claim });
-  const replies = createReplies(deps, running);
-
-  const replyTo = async (request: Repeatable, found: Found): Promise<Reply> => {
-    const { attempt, checked } = request;
-    if (found.by === 'me') return replies.started(request, found.unit);
-    const here = running.get(attempt.id);
-    if (here) return replies.running(request, here);
-    if (found.by === 'unknown') return replies.unprotected(request);
-    assertSameRequest(found.entry.fingerprint, attempt.fingerprint);
-    if (found.entry.answer) return replies.kept(request, found.entry);
-    const later = wait(attempt, checked.call, found.entry).then((next) => replyTo(request, next));
-    return checked.request.stream ? replyLate(later, checked, deps.clock) : later;
-  };
-
-  return async (request: Repeatable): Promise<Reply> => {
-    const { attempt, checked } = request;
-    const here = attempt.isFirst ? undefined : running.get(attempt.id);
-    if (here) return replies.running(request, here);
-    return replyTo(request, await claim(attempt, checked.call));
-  };
-};
-
 /** All that other requests enter of this folder. */
 const mayRepeat = ({ header, caller }: Call): boolean =>
   header('idempotency-key') !== undefined || caller.plan.replay === 'retries';
@@ -110,14 +36,15 @@ const notOffered = () =>
 
 /** `parts` are undefined in a deployment that keeps no responses. */
 export const createReplay = (parts: ReplayDeps | undefined): Replay => {
-  const runOnce = parts && createRunOnce(parts);
+  let runOnce: ReturnType<typeof createRunOnce> | undefined;
   const replay: Replay = async (checked, run) => {
     const attempt = readAttempt(checked);
-    if (!attempt || (!runOnce && !attempt.hasEventIds)) return run(checked);
+    if (!attempt || (!parts && !attempt.hasEventIds)) return run(checked);
     const { confirm, ...call } = checked.call;
     // Repeats share what comes of it.
     await confirm?.();
-    if (!runOnce) throw notOffered();
+    if (!parts) throw notOffered();
+    runOnce ??= createRunOnce(parts);
     return runOnce({ attempt, checked: { ...checked, call }, run });
   };
   return (checked, run) => (mayRepeat(checked.call) ? replay(checked, run) : run(checked));

@@ -8,7 +8,7 @@ import type { Bytes } from '../support/bytes.ts';
 import type { Clock } from '../support/clock.ts';
 import { CONNECT_MS } from './deadlines.ts';
 import { post } from './post.ts';
-import { readShortBody } from './read-error.ts';
+import { readShortBody } from './response-body.ts';
 import type { UpstreamSecrets } from './secrets.ts';
 import { urlOf } from './target-url.ts';
 

@@ -1,8 +1,7 @@
 import type { AwsIdentity } from '../aws/sign.ts';
-import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
+import { isRefusal, UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
 import { errorOfAbort } from './post.ts';
-import { isRefusal } from './read-error.ts';
 import { createRoleSigner } from './role-signer.ts';
 import type { Credential, UpstreamSecrets } from './secrets.ts';
 import { createSend, ROLE_VERSION } from './send.ts';

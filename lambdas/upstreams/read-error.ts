@@ -1,26 +1,10 @@
 import type { ResponseHead } from '../http-client/response-head.ts';
-import { differenceIn } from '../protocols/rejections/differences.ts';
 import { beforeEcho } from '../protocols/rejections/echo.ts';
 import { interpretErrorBody, interpretSentError } from '../protocols/rejections/error-body.ts';
+import { differenceIn } from '../protocols/rejections/read-difference.ts';
 import { type Confidential, cleanReason } from '../protocols/rejections/reason.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
-import type { Chunks } from './response-body.ts';
-
-/** Enough to classify an error. */
-const MAX_SHORT_BYTES = 64 * 1024;
-
-/** Returns the first 64 KB of a body, as text. */
-export const readShortBody = async (chunks: Chunks): Promise<string> => {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  while (size < MAX_SHORT_BYTES) {
-    const { value, done } = await chunks.next();
-    if (done) break;
-    parts.push(value);
-    size += value.byteLength;
-  }
-  return Buffer.concat(parts).toString('utf8', 0, MAX_SHORT_BYTES);
-};
+import { type Chunks, readShortBody } from './response-body.ts';
 
 const reasonOf = (words: string | undefined, confidential: Confidential): string | undefined =>
   words === undefined ? undefined : cleanReason(words, confidential);
@@ -83,7 +67,3 @@ export const readError = async (
     retryAfterSeconds: parseRetryAfter(headers['retry-after'], now) ?? meaning.retryAfterSeconds,
   });
 };
-
-/** Whether the credential may be why the call was rejected. */
-export const isRefusal = (error: unknown): boolean =>
-  error instanceof UpstreamError && (error.kind === 'credential-refused' || error.status === 403);

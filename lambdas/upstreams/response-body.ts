@@ -92,3 +92,19 @@ export const createResponseBody = ({ pause, resume, clock, expire }: Connection)
     },
   };
 };
+
+/** Enough to classify an error. */
+const MAX_SHORT_BYTES = 64 * 1024;
+
+/** Returns the first 64 KB of a body, as text. */
+export const readShortBody = async (chunks: Chunks): Promise<string> => {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  while (size < MAX_SHORT_BYTES) {
+    const { value, done } = await chunks.next();
+    if (done) break;
+    parts.push(value);
+    size += value.byteLength;
+  }
+  return Buffer.concat(parts).toString('utf8', 0, MAX_SHORT_BYTES);
+};

@@ -1,3 +1,4 @@
+import { readError, readSentError } from '#late/read-error';
 import { createConnectionPools } from '../http-client/connections.ts';
 import { asRecord, type Json } from '../protocols/bytes/json.ts';
 import { splice } from '../protocols/bytes/splice.ts';
@@ -9,7 +10,7 @@ import {
   wireTargetOf,
 } from '../protocols/protocol.ts';
 import type { Confidential } from '../protocols/rejections/reason.ts';
-import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
+import { isRefusal, UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { stripForeignThinking } from '../protocols/thinking/origin.ts';
 import { type Bytes, sha256Of, sizeOf } from '../support/bytes.ts';
 import type { Clock } from '../support/clock.ts';
@@ -17,7 +18,6 @@ import { CONNECT_MS, firstEventMs } from './deadlines.ts';
 import { encodeJson } from './encode-json.ts';
 import { post } from './post.ts';
 import { readAnswer, streamTypeOf } from './read-answer.ts';
-import { isRefusal, readError, readSentError } from './read-error.ts';
 import type { RoleSigner } from './role-signer.ts';
 import type { Credential } from './secrets.ts';
 import { urlOf } from './target-url.ts';

@@ -1,12 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { buildSync, type Metafile } from 'esbuild';
+import * as z from 'zod';
 import { bundleConsole } from '../../console/bundle.ts';
 import { flattenTokenizers } from '../../lambdas/catalog/flatten-tokenizer.ts';
 import { parseModels } from '../../lambdas/catalog/parse-models.ts';
 import { ConfigurationError } from '../configuration-error.ts';
+import { buildWithParts, type Parts } from './late-parts.ts';
 import { makeFunctionsSkippable } from './skippable-functions.ts';
 
 const fromRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
@@ -36,20 +37,11 @@ export type BundleOptions = {
 
 export type Bundled = {
   folder: string;
-  /** Path of the only script. */
+  /** Path of the script that Lambda loads. */
   file: string;
-  /** Bytes of each source of which a part is in it, by its path relative to the project's root. */
+  /** Bytes of each source of which something is in a script, by its path relative to the project's root. */
   sources: Record<string, number>;
 };
-
-const bundledIn = ({ outputs }: Metafile): Record<string, number> =>
-  Object.fromEntries(
-    Object.values(outputs).flatMap(({ inputs }) =>
-      Object.entries(inputs).flatMap(([path, { bytesInOutput }]) =>
-        bytesInOutput > 0 ? [[path, bytesInOutput]] : [],
-      ),
-    ),
-  );
 
 /** @throws ConfigurationError that names the tokenizer */
 const readTokenizers: typeof flattenTokenizers = (models, folder) => {
@@ -60,21 +52,42 @@ const readTokenizers: typeof flattenTokenizers = (models, folder) => {
   }
 };
 
-/** Runs `use` with a file of the parsed catalog, which the functions trust, and the tables of its tokenizers. */
-const withParsedModels = <Result>(
-  catalog: string,
-  use: (file: string, tokenizers: ReturnType<typeof flattenTokenizers>['files']) => Result,
-): Result => {
+type Parsed = {
+  /** Path of the parsed catalog, which the functions trust. */
+  file: string;
+  /** Tables of its tokenizers. */
+  tables: ReturnType<typeof flattenTokenizers>['files'];
+  /** Names of its targets' protocols. */
+  protocols: Set<string>;
+};
+
+const withParsedModels = <Result>(catalog: string, use: (parsed: Parsed) => Result): Result => {
   const folder = mkdtempSync(join(tmpdir(), 'models-'));
   try {
     const file = join(folder, 'models.json');
     const models = parseModels(JSON.parse(readFileSync(catalog, 'utf8')));
-    const { models: flat, files } = readTokenizers(models, dirname(catalog));
+    const { models: flat, files: tables } = readTokenizers(models, dirname(catalog));
     writeFileSync(file, JSON.stringify(flat));
-    return use(file, files);
+    const targets = models.flatMap((model) => model.targets);
+    return use({ file, tables, protocols: new Set(targets.map(({ protocol }) => protocol)) });
   } finally {
     rmSync(folder, { recursive: true });
   }
+};
+
+const Package = z.object({ imports: z.record(z.string(), z.string()) });
+
+/**
+ * What is a file next to the bundle: every `#late/NAME` of package.json but the protocols of this catalog's targets, which most
+ * of its requests need.
+ */
+const lateParts = (protocols: Set<string>): Parts => {
+  const { imports } = Package.parse(JSON.parse(readFileSync(fromRoot('package.json'), 'utf8')));
+  const late = Object.entries(imports).filter(([specifier]) => {
+    const [, name] = /^#late\/(.+)$/.exec(specifier) ?? [];
+    return name !== undefined && !protocols.has(name);
+  });
+  return Object.fromEntries(late);
 };
 
 /** Reads the tables of tokenizers: a function without it does not count. */
@@ -93,38 +106,42 @@ export const bundle = ({
 }: BundleOptions): Bundled => {
   const folder = outdir.startsWith('/') ? outdir : fromRoot(outdir);
   const file = join(folder, fileName);
-  return withParsedModels(catalog, (models, tokenizers) => {
-    const { metafile } = buildSync({
-      absWorkingDir: fromRoot('.'),
-      entryPoints: [entry],
-      outfile: file,
-      bundle: true,
-      minify: true,
-      platform: 'node',
-      target: 'node24',
-      // Loads in 86 ms of CPU; as ESM it takes 113 ms, because each `node:` import is expensive.
-      format: 'cjs',
-      // Selects the SDK's ESM sources: only those can be tree-shaken.
-      mainFields: ['module', 'main'],
-      // `import()` becomes `require`: as a module namespace `node:http` evaluates its lazy members, one of which
-      // loads undici, for 21 ms of CPU in the first request.
-      supported: { 'dynamic-import': false },
-      metafile: true,
-      alias: {
-        ...(credentials === 'environment' && {
-          '@aws-sdk/credential-provider-node': fromRoot('lib/bundle/env-credentials.ts'),
-        }),
-        '@aws-sdk/endpoint-cache': fromRoot('lib/bundle/no-endpoint-cache.ts'),
-        '#models': models,
+  return withParsedModels(catalog, ({ file: models, tables, protocols }) => {
+    const { scripts, sources } = buildWithParts(entry, {
+      parts: lateParts(protocols),
+      stubs: dirname(models),
+      file: fileName,
+      options: {
+        absWorkingDir: fromRoot('.'),
+        bundle: true,
+        minify: true,
+        platform: 'node',
+        target: 'node24',
+        // Loads in 86 ms of CPU; as ESM it takes 113 ms, because each `node:` import is expensive.
+        format: 'cjs',
+        // Selects the SDK's ESM sources: only those can be tree-shaken.
+        mainFields: ['module', 'main'],
+        // `import()` becomes `require`: as a module namespace `node:http` evaluates its lazy members, one of which
+        // loads undici, for 21 ms of CPU in the first request.
+        supported: { 'dynamic-import': false },
+        alias: {
+          ...(credentials === 'environment' && {
+            '@aws-sdk/credential-provider-node': fromRoot('lib/bundle/env-credentials.ts'),
+          }),
+          '@aws-sdk/endpoint-cache': fromRoot('lib/bundle/no-endpoint-cache.ts'),
+          '#models': models,
+        },
+        define: { 'import.meta.dirname': '__dirname' },
+        legalComments: 'none',
+        logLevel: 'warning',
       },
-      define: { 'import.meta.dirname': '__dirname' },
-      legalComments: 'none',
-      logLevel: 'warning',
     });
-    writeFileSync(file, makeFunctionsSkippable(readFileSync(file, 'utf8')));
-    const sources = bundledIn(metafile);
-    const tables = COUNTER in sources ? tokenizers : [];
-    for (const [name, bytes] of tables) writeFileSync(join(folder, name), bytes);
+    mkdirSync(folder, { recursive: true });
+    for (const [name, script] of scripts) {
+      writeFileSync(join(folder, name), makeFunctionsSkippable(script));
+    }
+    for (const [name, bytes] of COUNTER in sources ? tables : [])
+      writeFileSync(join(folder, name), bytes);
     return { folder, file, sources };
   });
 };

@@ -5,7 +5,7 @@ import { doctorHandlers } from '../../lambdas/admin/doctor.ts';
 import { type Model, Target } from '../../lambdas/catalog/parse-models.ts';
 import { presetOf } from '../../lambdas/catalog/preset-age.ts';
 import type { Profile } from '../../lambdas/protocols/profile.ts';
-import { differenceIn } from '../../lambdas/protocols/rejections/differences.ts';
+import { differenceIn } from '../../lambdas/protocols/rejections/read-difference.ts';
 import { DAY_MS } from '../../lambdas/support/clock.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
 import { CLAUDE_GENERATIONS, refusalOf } from '../support/claude-generations.ts';

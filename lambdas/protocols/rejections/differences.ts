@@ -1,147 +1,14 @@
 import {
   ADAPTIVE_EFFORTS,
   COMMON_FORMS,
-  levelsAmong,
   type Profile,
   SAMPLING_FIELDS,
-  THINKING_FORMS,
   type ThinkingForm,
 } from '../profile.ts';
-import { bare } from './echo.ts';
 import type { ModelDifference } from './model-difference.ts';
-import { refusedMember } from './removable.ts';
 
 export const isOfModel = ({ member }: ModelDifference): boolean =>
   !['history', 'toolChoice', 'marks'].includes(member);
-
-/** The difference that rejections with these words name; `found` is what the groups matched. */
-type Rule = [words: RegExp, read: (...found: string[]) => ModelDifference | undefined];
-
-/** The names of a list in a sentence: `low, medium and high`. */
-const namesIn = (text: string): string[] => text.match(/\w[\w.-]*\w/g) ?? [];
-
-/** `use`: the form that the provider recommends in its place. */
-const thinkingWithout = (form = '', use = ''): ModelDifference | undefined => {
-  const named = (text: string) => THINKING_FORMS.filter((name) => name === text);
-  const without = named(form);
-  return without.length > 0 ? { member: 'thinking', without, use: named(use) } : undefined;
-};
-
-const thinkingOnly = (forms = ''): ModelDifference | undefined => {
-  const accepted = namesIn(forms);
-  const without = THINKING_FORMS.filter((name) => !accepted.includes(name));
-  // A list without any form is not one of forms.
-  return without.length < THINKING_FORMS.length
-    ? { member: 'thinking', without, use: [] }
-    : undefined;
-};
-
-const NO_SAMPLING: ModelDifference = { member: 'sampling', without: SAMPLING_FIELDS };
-
-const effortOnly = (levels = ''): ModelDifference | undefined => {
-  const only = levelsAmong(namesIn(levels));
-  return only.length > 0 ? { member: 'effort', only } : undefined;
-};
-
-const betasWithout = (betas = ''): ModelDifference => ({
-  member: 'betas',
-  without: namesIn(betas),
-});
-
-const versionsWithout = (version = ''): ModelDifference => ({
-  member: 'versions',
-  without: [version],
-});
-
-const cacheWithout = (name = ''): ModelDifference => ({ member: 'cache', without: [name] });
-const marksWithout = (name = ''): ModelDifference => ({ member: 'marks', without: [name] });
-
-/**
- * Published words of providers whose difference is another than that of the member that they name (removable.ts), in lower case
- * and without quotation marks and their escapes. A rule knows only what no caller's mistake is rejected with.
- */
-const RULES: Rule[] = [
-  [/(adaptive) thinking is not supported on this model/, thinkingWithout],
-  [
-    /thinking\.type\.(\w{1,20}) is not supported(?:.{1,20}\. use thinking\.type\.(\w{1,20}))?/,
-    thinkingWithout,
-  ],
-  [/\bthinking(?:\.type)?: input tag (\w{1,20}) found/, thinkingWithout],
-  [/\bthinking[. ]type(?:: input)? should be (.{1,60})/, thinkingOnly],
-  [/effort.{1,100}\bsupported (?:levels|values)(?: are)?:? (.{1,100})/, effortOnly],
-  [
-    /effort\W{1,4}(?:msg: )?(?:(?:input )?should be|(?:value )?(?:must be|is not) one of|expected)((?:(?!, input).){1,100})/,
-    effortOnly,
-  ],
-  // Of known levels, those above `high` are not sent without thinking.
-  [
-    /effort \S{1,10} is not supported when thinking is disabled/,
-    () => ({ member: 'effort', only: ADAPTIVE_EFFORTS }),
-  ],
-  [
-    /this model only works in thinking mode|reasoning is mandatory/,
-    () => ({ member: 'effort', only: ['low', 'medium', 'high'] }),
-  ],
-  // Names no field: a level that some models lack.
-  [/unknown variant (?:minimal|xhigh|max), expected one of (.{1,100})/, effortOnly],
-  // One generation of a vendor rejects them together.
-  [/(?:temperature|top_[pk]) is deprecated for this model/, () => NO_SAMPLING],
-  // Of a tool of another type than `function`.
-  [
-    /function is a required property\b.{1,40}\btools\b|\bkey function not found/,
-    () => ({ member: 'customTools', is: false }),
-  ],
-  [
-    /function tools with reasoning_effort are not supported/,
-    () => ({ member: 'effortWithTools', is: false }),
-  ],
-  [
-    /tool_choice: (?:forced tool use is|type tool and any are) not supported|tool_choice\W{1,4}(?:msg: )?(?:input )?(?:should|must) be .{0,40}\bauto\b/,
-    () => ({ member: 'forcedTool', is: false }),
-  ],
-  [
-    /thinking mode does not support this tool_choice|tool_choice .{1,60}in thinking mode|tool_choice .{1,20} is incompatible with thinking/,
-    () => ({ member: 'toolChoice' }),
-  ],
-  [
-    /role system is not supported on this model|messages: unexpected role system|system message must be (?:at the beginning|the first)/,
-    () => ({ member: 'systemTurns', is: 'leading' }),
-  ],
-  // The rest quotes the id.
-  [/tool call id was\b/, () => ({ member: 'toolCallIds', is: 'short' })],
-  [
-    /reasoning_content (?:in the thinking mode must be passed|is missing in assistant)/,
-    () => ({ member: 'reasoningHistory', is: 'required' }),
-  ],
-  [/unsupported beta header:? (\S{1,80})/, betasWithout],
-  [/unexpected value\(s\) (.{1,400}) for the anthropic-beta/, betasWithout],
-  [/anthropic-version: (\d{4}-\d\d-\d\d) is not a valid version/, versionsWithout],
-  [/cache_control\.(?:ephemeral\.)?(\w{1,40}): extra inputs are not permitted/, cacheWithout],
-  [/(?<!thinking\.)\b(cache_control): extra inputs are not permitted/, marksWithout],
-  [
-    /\b(prompt_cache_(?:key|options|retention))\W.{1,40}(?:not permitted|unsupported|not supported)/,
-    cacheWithout,
-  ],
-  [
-    /(?:unknown|unsupported|unrecognized) [a-z ]{5,30}:? (prompt_cache_(?:key|options|retention))/,
-    cacheWithout,
-  ],
-  [/invalid signature in thinking block/, () => ({ member: 'history' })],
-];
-
-/** Rejections are one sentence; the rest may quote the request. */
-const MAX_WORDS = 500;
-
-/** The difference that a provider's rejection of what was sent names; undefined for every other rejection. */
-export const differenceIn = (words = '', sent?: unknown): ModelDifference | undefined => {
-  const text = bare(words.slice(0, MAX_WORDS)).toLowerCase();
-  for (const [pattern, read] of RULES) {
-    const found = pattern.exec(text);
-    const difference = found && read(...found.slice(1));
-    if (difference) return difference;
-  }
-  return refusedMember(text, sent);
-};
 
 /** The forms of `thinking` in which a model thinks, the newer first. */
 const THINKING_ON: readonly ThinkingForm[] = ['adaptive', 'enabled'];

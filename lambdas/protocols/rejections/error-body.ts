@@ -61,9 +61,6 @@ const rejectedPaths = (record: Json): string[] => {
   ];
 };
 
-/** The field of a path: `tools` of `tools[0].function`. */
-export const fieldOf = (path: string): string => path.split(/[.[]/)[0] ?? '';
-
 /** A 401 is about the credential and a 402 about money, with any body. */
 const BY_STATUS: Record<number, LastingKind> = { 401: 'credential-refused', 402: 'no-quota' };
 

@@ -69,3 +69,10 @@ export class UpstreamError extends Error {
     Object.assign(this, facts);
   }
 }
+
+/** Whether the credential may be why the call was rejected. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof UpstreamError && (error.kind === 'credential-refused' || error.status === 403);
+
+/** The field of a rejected path: `tools` of `tools[0].function`. */
+export const fieldOf = (path: string): string => path.split(/[.[]/)[0] ?? '';

@@ -1,0 +1,82 @@
+import type { CheckedCall } from '../endpoints/check-call.ts';
+import type { Reply } from '../endpoints/endpoint.ts';
+import type { AnswerEntry, Unit } from '../stores/answer-store.ts';
+import { type Attempt, assertSameRequest } from './attempt.ts';
+import { createClaim, type Found } from './claim.ts';
+import { isUnstored, NOT_STORED } from './keeper.ts';
+import { createOwn, type Run, type Running } from './own.ts';
+import { createRepeatHeaders, readLive, readOwn, replyLate, replyOfKept } from './repeat.ts';
+import type { ReplayDeps } from './replay.ts';
+import { assertResumable } from './resume.ts';
+import { createWait } from './wait.ts';
+
+/** A request with an idempotency key. */
+type Repeatable = { attempt: Attempt; checked: CheckedCall; run: Run };
+
+/** The replies to a request, by who has it. */
+const createReplies = (deps: ReplayDeps, running: Map<string, Running>) => {
+  const { clock, log } = deps;
+  const own = createOwn({ ...deps, running });
+  const repeatHeaders = createRepeatHeaders(deps);
+  return {
+    /** Of this attempt. */
+    started: async ({ attempt, checked, run }: Repeatable, unit: Unit): Promise<Reply> => {
+      const started = own(attempt, unit, checked, run);
+      const reply = await started.opening;
+      if (!('messages' in reply)) return reply;
+      return { ...reply, messages: readOwn(started, checked.call, clock) };
+    },
+    /** Of a request that runs in this process; its failure is the repeat's too. */
+    running: async ({ attempt, checked }: Repeatable, first: Running): Promise<Reply> => {
+      const { resumePoint } = attempt;
+      assertSameRequest(first.fingerprint, attempt.fingerprint);
+      assertResumable(resumePoint, first.owner);
+      const headers = await repeatHeaders(checked.call, first);
+      const reply = await first.opening;
+      if (!('messages' in reply)) {
+        return { ...reply, headers: { ...headers, ...(isUnstored(reply) && NOT_STORED) } };
+      }
+      const messages = readLive(first, checked.call, { clock, resumePoint });
+      return { ...reply, headers, messages };
+    },
+    /** Of a finished request. */
+    kept: async ({ attempt, checked }: Repeatable, entry: AnswerEntry): Promise<Reply> => {
+      const reply = replyOfKept(entry, attempt.resumePoint);
+      const unit = entry.answer?.isEmpty ? undefined : entry;
+      return { ...reply, headers: await repeatHeaders(checked.call, entry, unit) };
+    },
+    /** Of a request that cannot be claimed. */
+    unprotected: async ({ checked, run }: Repeatable): Promise<Reply> => {
+      log.warn('answer_not_stored', { requestId: checked.call.requestId });
+      const reply = await run(checked);
+      return { ...reply, headers: { ...reply.headers, ...NOT_STORED } };
+    },
+  };
+};
+
+/** Runs what has an idempotency key: a separate file in the bundle. */
+export const createRunOnce = (deps: ReplayDeps) => {
+  const running = new Map<string, Running>();
+  const claim = createClaim(deps);
+  const wait = createWait({ ...deps, claim });
+  const replies = createReplies(deps, running);
+
+  const replyTo = async (request: Repeatable, found: Found): Promise<Reply> => {
+    const { attempt, checked } = request;
+    if (found.by === 'me') return replies.started(request, found.unit);
+    const here = running.get(attempt.id);
+    if (here) return replies.running(request, here);
+    if (found.by === 'unknown') return replies.unprotected(request);
+    assertSameRequest(found.entry.fingerprint, attempt.fingerprint);
+    if (found.entry.answer) return replies.kept(request, found.entry);
+    const later = wait(attempt, checked.call, found.entry).then((next) => replyTo(request, next));
+    return checked.request.stream ? replyLate(later, checked, deps.clock) : later;
+  };
+
+  return async (request: Repeatable): Promise<Reply> => {
+    const { attempt, checked } = request;
+    const here = attempt.isFirst ? undefined : running.get(attempt.id);
+    if (here) return replies.running(request, here);
+    return replyTo(request, await claim(attempt, checked.call));
+  };
+};
