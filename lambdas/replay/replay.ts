@@ -1,11 +1,7 @@
-import { createRunOnce } from '#late/run-once';
+import { createRunOnce, type ReplayDeps } from '#late/run-once';
 import type { CheckedCall } from '../endpoints/check-call.ts';
 import type { Call, Reply } from '../endpoints/endpoint.ts';
-import type { Meter } from '../metering/meter.ts';
-import type { AnswerStore } from '../stores/answer-store.ts';
-import type { Clock } from '../support/clock.ts';
 import { DO_NOT_RETRY, invalidRequest } from '../support/errors.ts';
-import type { Log } from '../support/log.ts';
 import { readAttempt } from './attempt.ts';
 import type { Run } from './own.ts';
 
@@ -15,15 +11,6 @@ import type { Run } from './own.ts';
  * @throws ApiError 400, 409 or 422, and what `run` throws
  */
 export type Replay = (checked: CheckedCall, run: Run) => Promise<Reply>;
-
-export type ReplayDeps = {
-  answers: AnswerStore;
-  meter: Pick<Meter, 'admitFree' | 'usage'>;
-  clock: Clock;
-  log: Log;
-  /** How long a response is kept, in ms. */
-  keepMs: number;
-};
 
 /** All that other requests enter of this folder. */
 const mayRepeat = ({ header, caller }: Call): boolean =>

@@ -1,14 +1,25 @@
 import type { CheckedCall } from '../endpoints/check-call.ts';
 import type { Reply } from '../endpoints/endpoint.ts';
-import type { AnswerEntry, Unit } from '../stores/answer-store.ts';
+import type { Meter } from '../metering/meter.ts';
+import type { AnswerEntry, AnswerStore, Unit } from '../stores/answer-store.ts';
+import type { Clock } from '../support/clock.ts';
+import type { Log } from '../support/log.ts';
 import { type Attempt, assertSameRequest } from './attempt.ts';
 import { createClaim, type Found } from './claim.ts';
 import { isUnstored, NOT_STORED } from './keeper.ts';
 import { createOwn, type Run, type Running } from './own.ts';
 import { createRepeatHeaders, readLive, readOwn, replyLate, replyOfKept } from './repeat.ts';
-import type { ReplayDeps } from './replay.ts';
 import { assertResumable } from './resume.ts';
 import { createWait } from './wait.ts';
+
+export type ReplayDeps = {
+  answers: AnswerStore;
+  meter: Pick<Meter, 'admitFree' | 'usage'>;
+  clock: Clock;
+  log: Log;
+  /** How long a response is kept, in ms. */
+  keepMs: number;
+};
 
 /** A request with an idempotency key. */
 type Repeatable = { attempt: Attempt; checked: CheckedCall; run: Run };
