@@ -17,7 +17,7 @@ type Shared = [path: string, names: string[]][];
 const fileOf = (specifier: string): string => specifier.replace('#late/', 'late-');
 
 /** Bytes of each source of which something is in the output, by its path. */
-export const bytesOf = ({ outputs }: Metafile): Record<string, number> =>
+const bytesOf = ({ outputs }: Metafile): Record<string, number> =>
   Object.fromEntries(
     Object.values(outputs).flatMap(({ inputs }) =>
       Object.entries(inputs).flatMap(([path, { bytesInOutput }]) =>
