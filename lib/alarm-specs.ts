@@ -1,6 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { type IMetric, type Metric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { Model } from '../lambdas/catalog/catalog.ts';
 import { type RouterMetrics, type ShareOptions, share, type Total } from './router-metrics.ts';
 import type { Stage } from './stage.ts';
 
@@ -8,6 +9,11 @@ import type { Stage } from './stage.ts';
 export type AlarmSpec = {
   /** End of the alarm's name, and anchor of its runbook in docs/operations.md. */
   id: string;
+  /**
+   * Anchor of the runbook, if several alarms share one.
+   * @default the id
+   */
+  runbook?: string;
   /** What failed: the first line of the alarm's description and of its e-mail. */
   description: string;
   metric: IMetric;
@@ -33,6 +39,7 @@ export type AlarmSpec = {
 
 export type AlarmSources = {
   stage: Stage;
+  models: Model[];
   router: LambdaFunction;
   /** Name of the meters table. */
   metersTable: string;

@@ -51,10 +51,10 @@ const createLinks = (scope: Construct, { logGroup }: AlarmsProps) => {
  */
 const createDescribe =
   ({ stage }: AlarmsProps, links: ReturnType<typeof createLinks>) =>
-  ({ id, description }: Pick<AlarmSpec, 'id' | 'description'>): string =>
+  ({ id, runbook = id, description }: Pick<AlarmSpec, 'id' | 'runbook' | 'description'>): string =>
     [
       description,
-      `Runbook: ${stage.runbookUrl}#${id}`,
+      `Runbook: ${stage.runbookUrl}#${runbook}`,
       `Dashboard: ${links.dashboard}`,
       `Logs: ${links.logs}`,
     ].join('\n');

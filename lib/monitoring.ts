@@ -27,6 +27,7 @@ export class Monitoring extends Construct {
     const { stage, models, router, tables, restApi } = props;
     const sources = {
       stage,
+      models,
       router: router.function,
       metersTable: tables.meters.tableName,
       metrics: createRouterMetrics(stage.name),

@@ -122,6 +122,38 @@ const historyAlarms = ({ metrics }: AlarmSources): AlarmSpec[] => [
   },
 ];
 
+const TODAY = '(YEAR(historyRuns)*10000+MONTH(historyRuns)*100+DATE(historyRuns))';
+const NOTICE_MS = 30 * 86_400_000;
+
+/** `2026-12-11` as 20261211: what the functions of a period's date add up to. */
+const dateNumber = (instant: number): string =>
+  new Date(instant).toISOString().slice(0, 10).replaceAll('-', '');
+
+/**
+ * One for each day on which models are retired: it fires 30 days before, and ends on that day. It reads nothing but the
+ * date of the periods of a metric that each hour has.
+ */
+const retirementAlarms = ({ models, metrics }: AlarmSources): AlarmSpec[] =>
+  [...Map.groupBy(models, ({ retires = '' }) => retires)]
+    .filter(([day]) => day !== '')
+    .map(([day, retiring]) => ({
+      id: `model-retiring-${day}`,
+      runbook: 'model-retiring',
+      description: `On ${day} models are retired: ${retiring
+        .map(({ id }) => id)
+        .join(', ')
+        .slice(0, 400)}.`,
+      metric: new MathExpression({
+        expression: `IF(${TODAY}>=${dateNumber(Date.parse(day) - NOTICE_MS)} AND ${TODAY}<${dateNumber(Date.parse(day))},1,0)`,
+        usingMetrics: { historyRuns: metrics.inStage('HistoryRuns') },
+        period: HOUR,
+        label: `30 days before ${day}`,
+      }),
+      above: 0,
+      points: [1, 1],
+      missing: TreatMissingData.IGNORE,
+    }));
+
 /**
  * All other alarms read what CloudWatch extracts from the router's log, and keep their state without it. A request is counted
  * at its end, up to 15 minutes after its invocation: within the second of two periods.
@@ -151,6 +183,7 @@ export const platformAlarms = (sources: AlarmSources): AlarmSpec[] => [
   ...meterAlarms(sources),
   ...writeAlarms(sources),
   ...historyAlarms(sources),
+  ...retirementAlarms(sources),
   ...capacityAlarms(sources),
   metricsMissing(sources),
 ];

@@ -111,7 +111,8 @@ const createKeySeeder = ({ lifecycle, plans }: SeederParts) => {
 const isForAdmin = (event: HttpEvent | HttpRequest): event is HttpEvent => !('source' in event);
 
 /** Requests whose responses come from the history, which is a run behind. */
-const HISTORY_PATHS = /^\/(?:admin|dashboard\/api)\/(?:usage$|projects\/[^/]+\/statements\/)/;
+const HISTORY_PATHS =
+  /^\/(?:admin|dashboard\/api)\/(?:usage$|targets$|checks$|projects\/[^/]+\/statements\/)/;
 
 const readsHistory = (event: HttpEvent | HttpRequest): boolean =>
   isForAdmin(event)

@@ -40,6 +40,16 @@ const Outcome = ({ call, outcome }: { call: string; outcome: CallOutcome | undef
 const priceOf = ({ input_price_per_m: input, output_price_per_m: output }: Target): string =>
   `${dollars(input)} in, ${dollars(output)} out per M tokens`;
 
+/** "14 keys still use it" is the reason to act. */
+const Retirement = ({ retires, successor, keys_using: keys }: Target) =>
+  retires === undefined ? null : (
+    <span class="quiet">
+      retires {retires}
+      {successor && `, then ${successor}`}
+      {` · ${keys} ${keys === 1 ? 'key' : 'keys'} used it in 7 days`}
+    </span>
+  );
+
 const STATES = {
   closed: { text: 'available', tone: 'good' },
   'half-open': { text: 'trying one request', tone: 'warn' },
@@ -73,6 +83,7 @@ const columnsWith = (
       <>
         <strong class="clip">{target.model}</strong>
         <span class="quiet">{priceOf(target)}</span>
+        <Retirement {...target} />
       </>
     ),
   },

@@ -19,6 +19,7 @@ import type { Upstream } from '../upstreams/upstream.ts';
 import { type Check, failed, ok, warning } from './check.ts';
 import { checkCatalog } from './check-catalog.ts';
 import type { AdminOperation } from './operation.ts';
+import { checkRetirements } from './retirements.ts';
 import { CALLS, createTestTarget } from './target-test.ts';
 import { callsOf, placedTargets } from './targets.ts';
 
@@ -30,7 +31,7 @@ export type DoctorParts = {
   meters: Pick<MeterStore, 'readUsage'>;
   budgets: Pick<BudgetStore, 'listBudgets'>;
   records: Pick<RecordStore, 'readDay'>;
-  history: Pick<HistoryStore, 'readProgress'>;
+  history: Pick<HistoryStore, 'readProgress' | 'readRows'>;
   secrets: Pick<UpstreamSecrets, 'get'>;
   upstream: Pick<Upstream, 'open'>;
   lessons: Pick<LessonStore, 'readLessons'>;
@@ -199,6 +200,7 @@ export const doctorHandlers = (parts: DoctorParts) => {
       checkLessons(parts),
       checkBudgets(parts),
       checkPresets(parts),
+      checkRetirements(parts),
     ]);
     const targets = placedTargets(parts.models).map(({ place, model, target }) => ({
       place,

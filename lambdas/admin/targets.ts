@@ -1,10 +1,10 @@
 import type { Model, Target } from '../catalog/catalog.ts';
 import type { BreakerState, BreakerStore } from '../stores/breaker-store.ts';
-import type { Clock } from '../support/clock.ts';
 import { formatInstant } from '../support/clock.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { placeOf } from './check.ts';
 import type { AdminOperation } from './operation.ts';
+import { publicRetirement, type RetirementParts, readKeysUsing } from './retirements.ts';
 import { CALLS } from './target-test.ts';
 
 export type Placed = { place: string; model: Model; target: Target };
@@ -32,7 +32,7 @@ const healthOf = (breaker: BreakerState | undefined, now: number): Health => {
   return { state, open_until: formatInstant(openUntil), openings };
 };
 
-const publicTarget = ({ place, model, target }: Placed) => ({
+const publicTarget = ({ place, model, target }: Placed, keysUsing: Map<string, number>) => ({
   place,
   model: model.id,
   upstream: target.upstream,
@@ -44,15 +44,17 @@ const publicTarget = ({ place, model, target }: Placed) => ({
     output_price_per_m: model.output_price_per_m,
     cached_input_price_per_m: model.cached_input_price_per_m,
   }),
+  ...publicRetirement(model, keysUsing.get(model.id)),
 });
 
 /** A target as the admin API returns it. */
 export type ListedTarget = ReturnType<typeof publicTarget> & Health;
 
-type Parts = { models: Model[]; breakers: Pick<BreakerStore, 'readBreaker'>; clock: Clock };
+type Parts = RetirementParts & { breakers: Pick<BreakerStore, 'readBreaker'> };
 
 /** The catalog's targets in the order of failover, with the state of their breakers and their prices. */
-export const createListTargets = ({ models, breakers, clock }: Parts): AdminOperation => {
+export const createListTargets = (parts: Parts): AdminOperation => {
+  const { models, breakers, clock } = parts;
   /** Models may share a target. */
   const readBreakers = async (names: string[]): Promise<Map<string, BreakerState | undefined>> => {
     const read = async (name: string) => [name, await breakers.readBreaker(name)] as const;
@@ -62,10 +64,13 @@ export const createListTargets = ({ models, breakers, clock }: Parts): AdminOper
   const nameOf = ({ target }: Placed): string => `${target.upstream}/${target.model}`;
   return async () => {
     const placed = placedTargets(models);
-    const states = await readBreakers(placed.map(nameOf));
+    const [states, keysUsing] = await Promise.all([
+      readBreakers(placed.map(nameOf)),
+      readKeysUsing(parts),
+    ]);
     const now = clock.now();
     const data = placed.map((each) => ({
-      ...publicTarget(each),
+      ...publicTarget(each, keysUsing),
       ...healthOf(states.get(nameOf(each)), now),
     }));
     return { status: 200, body: { data } };

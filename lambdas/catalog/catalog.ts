@@ -2,6 +2,7 @@ import { invalidRequest } from '../support/errors.ts';
 import { oncePer } from '../support/once-per.ts';
 import { nearMatches } from './near-matches.ts';
 import type { Model, Target } from './parse-models.ts';
+import { isRetired, retiredText, retirementHeaders } from './retirement.ts';
 
 export type { Model, Target };
 
@@ -12,8 +13,8 @@ export const nameOf = oncePer(
 );
 
 export type Catalog = {
-  /** The models a plan may route to, in catalog order. */
-  modelsFor(plan: { models?: string[] | undefined }): Model[];
+  /** The models a plan may route to and that are not retired at an instant (ms), in catalog order. */
+  modelsFor(plan: { models?: string[] | undefined }, now: number): Model[];
   /**
    * The model with this id, else with this alias, else with the id or alias that follows a client's
    * prefixes, as in `openai/vendor/model`; undefined if no or several models fit, or the plan lacks it.
@@ -21,9 +22,17 @@ export type Catalog = {
   find(name: string, plan: { models?: string[] | undefined }): Model | undefined;
   /** The sentence for a caller about a name that `find` does not find: no model has it, or one outside of the plan. */
   unknownText(name: string): string;
-  /** @throws ApiError 400 that lists every valid id, near matches first. */
-  require(name: string, plan: { models?: string[] | undefined }): Model;
+  /**
+   * The model that answers for the one with this name: itself, or after its retirement its successor, if the catalog says so.
+   * @throws ApiError 400 that lists every valid id, near matches first, or names the successor
+   */
+  require(name: string, plan: { models?: string[] | undefined }, now: number): Answering;
+  /** The model that answers for another at an instant; undefined after its retirement. */
+  answering(asked: Model, now: number): Model | undefined;
 };
+
+/** The model that a caller names, and the one that answers, which is nearly always the same. */
+export type Answering = { asked: Model; model: Model };
 
 /** Maximum length of a caller's text in an error. */
 const ECHO_LIMIT = 100;
@@ -61,8 +70,8 @@ const createResolve = (models: Model[]): ((name: string) => Model | undefined) =
 /** A plan without `models` may use all of them. */
 export const createCatalog = (models: Model[]): Catalog => {
   const resolve = createResolve(models);
-  const modelsFor: Catalog['modelsFor'] = ({ models: allowed }) =>
-    allowed ? models.filter(({ id }) => allowed.includes(id)) : models;
+  const modelsFor: Catalog['modelsFor'] = ({ models: allowed }, now) =>
+    models.filter((model) => (!allowed || allowed.includes(model.id)) && !isRetired(model, now));
   const find: Catalog['find'] = (name, { models: allowed }) => {
     const model = resolve(name);
     return model && allowed && !allowed.includes(model.id) ? undefined : model;
@@ -71,12 +80,23 @@ export const createCatalog = (models: Model[]): Catalog => {
     const is = resolve(name) ? 'is not in the models of your key' : 'does not exist';
     return `The model '${name.slice(0, ECHO_LIMIT)}' ${is}.`;
   };
-  const require: Catalog['require'] = (name, plan) => {
-    const model = find(name, plan);
-    if (model) return model;
-    const valid = modelsFor(plan).map((entry) => entry.id);
-    const list = validModelsText(name, valid);
-    throw invalidRequest(unknownText(name), { code: 'model_not_found', param: 'model', list });
+  /** Ends, because a successor is retired later. */
+  const answering: Catalog['answering'] = (asked, now) => {
+    if (!isRetired(asked, now)) return asked;
+    const next = asked.afterwards && models.find(({ id }) => id === asked.successor);
+    return next && answering(next, now);
   };
-  return { modelsFor, find, unknownText, require };
+  const require: Catalog['require'] = (name, plan, now) => {
+    const asked = find(name, plan);
+    const model = asked && answering(asked, now);
+    if (model) return { asked, model };
+    const list = validModelsText(
+      name,
+      modelsFor(plan, now).map((entry) => entry.id),
+    );
+    const options = { code: 'model_not_found', param: 'model', list };
+    if (!asked) throw invalidRequest(unknownText(name), options);
+    throw invalidRequest(retiredText(asked), { ...options, headers: retirementHeaders(asked) });
+  };
+  return { modelsFor, find, unknownText, require, answering };
 };

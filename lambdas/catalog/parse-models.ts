@@ -4,7 +4,8 @@ import { UPSTREAM_PROTOCOLS } from '../protocols/protocol-name.ts';
 import { describeIssue } from '../support/describe-issue.ts';
 import { FAMILIES, type Family, type Framing } from './families.ts';
 import { TargetProfile } from './profiles.ts';
-import { TargetPrices } from './target-prices.ts';
+import { retirementIssues } from './retirement.ts';
+import { Day, TargetPrices } from './target-prices.ts';
 
 /** Token of RFC 9110; Node throws on any other header name. */
 const HeaderName = z.string().check(z.regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be a header name'));
@@ -165,6 +166,14 @@ export const Model = z.strictObject({
   output_price_per_m: z.number().check(z.nonnegative()),
   /** Of input tokens that the provider read from its cache; the input price if absent. */
   cached_input_price_per_m: z.optional(z.number().check(z.nonnegative())),
+  /** From this day on, in UTC, it is not served. */
+  retires: z.optional(Day),
+  /** Since when callers should move, if the vendor has published it. */
+  deprecated: z.optional(Day),
+  /** Id of the model to use instead. */
+  successor: z.optional(z.string().check(z.minLength(1))),
+  /** Requests for the retired model are answered by its successor; by default they get 400. */
+  afterwards: z.optional(z.literal('successor')),
   targets: z.array(Target).check(z.minLength(1), ({ value, issues }) => {
     for (const [index, member, message] of tierIssues(value)) {
       issues.push({ code: 'custom', input: value, path: [index, member], message });
@@ -189,6 +198,9 @@ const Models = z.array(Model).check(z.minLength(1), ({ value, issues }) => {
     const message = `'${name}' is already the name of a model: ids and aliases must be unique`;
     if (owners.has(name)) issues.push({ code: 'custom', input: name, path, message });
     owners.add(name);
+  }
+  for (const [index, member, message] of retirementIssues(value)) {
+    issues.push({ code: 'custom', input: value, path: [index, member], message });
   }
 });
 

@@ -6,7 +6,7 @@ const Factor = z.nullable(z.number().check(z.positive(), z.maximum(100)));
 const Name = z
   .string()
   .check(z.regex(/^[\w.-]{1,64}$/, 'must be 1 to 64 letters, digits, _, . or -'));
-const Day = z.string().check(z.regex(/^\d{4}-\d\d-\d\d$/, 'must be a day: 2026-11-24'));
+export const Day = z.iso.date('must be a day: 2026-11-24');
 
 const byKind = Object.fromEntries(TOKEN_KINDS.map((kind) => [kind, z.optional(Price)])) as {
   [Kind in TokenKind]: z.ZodMiniOptional<typeof Price>;

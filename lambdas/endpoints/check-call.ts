@@ -29,6 +29,8 @@ export type CheckedCall = {
   /** For whom it is. */
   attribution: Attribution;
   model: Model;
+  /** The one that the caller names: another model once it is retired. */
+  asked: Model;
   /** The model's targets that can carry the whole request, in the order of its session. */
   targets: Target[];
   /** `x-router-strict: 1`: what would be dropped is a 400. */
@@ -83,7 +85,7 @@ export const checkCall = (
   call: Call,
 ): CheckedCall => {
   const { request, session, attribution } = decode(call);
-  const model = catalog.require(request.model, call.caller.plan);
+  const { asked, model } = catalog.require(request.model, call.caller.plan, call.startedAt);
   call.note({ model: model.id, stream: request.stream });
   assertCapable(model, request);
   const isStrict = call.header('x-router-strict') === '1';
@@ -113,7 +115,7 @@ export const checkCall = (
   const count = { bodyBytes: call.source.bytes, parts, least, estimate: estimateInput };
   assertFits(model, request, count);
   return {
-    ...{ call, request, session, attribution, model, targets, isStrict, estimateInput },
+    ...{ call, request, session, attribution, model, asked, targets, isStrict, estimateInput },
     countPrompt: (target) => {
       const { images, mediaTokens } = parts();
       const hasMedia = images.length > 0 || mediaTokens > 0;

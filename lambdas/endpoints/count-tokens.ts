@@ -1,6 +1,7 @@
 import type { Catalog, Target } from '../catalog/catalog.ts';
 import { countInputTokens, countingOf, estimateInputTokens } from '../catalog/estimate-tokens.ts';
 import { partsOf, type RequestParts } from '../catalog/request-parts.ts';
+import { retirementHeaders } from '../catalog/retirement.ts';
 import type { Tokenizers } from '../catalog/tokenizer.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { JsonSource } from '../protocols/bytes/json.ts';
@@ -72,7 +73,7 @@ export const createCountTokens = (deps: CountDeps): Endpoint => {
   return async (call) => {
     const { decodeRequest, decodeCountRequest = decodeRequest, countFields } = call.protocol;
     const request = decodeCountRequest(call.body, call.headers);
-    const model = catalog.require(request.model, call.caller.plan);
+    const { asked, model } = catalog.require(request.model, call.caller.plan, call.startedAt);
     call.note({ model: model.id });
     await meter.admitFree(call.caller);
     const [target] = model.targets;
@@ -82,7 +83,7 @@ export const createCountTokens = (deps: CountDeps): Endpoint => {
       source: call.source,
       owner: call.caller,
     });
-    const headers = { 'x-router-counted-by': by };
+    const headers = { 'x-router-counted-by': by, ...retirementHeaders(asked, model) };
     return { status: 200, headers, body: { ...countFields, input_tokens: tokens } };
   };
 };

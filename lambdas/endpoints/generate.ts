@@ -1,4 +1,5 @@
 import type { Target } from '../catalog/catalog.ts';
+import { retirementHeaders } from '../catalog/retirement.ts';
 import { LimitReached, type Limits, limitHeaders } from '../metering/limits.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { ResponseMeta } from '../protocols/generation.ts';
@@ -7,11 +8,11 @@ import type { Recorder } from '../records/recorder.ts';
 import type { Run } from '../replay/own.ts';
 import type { Replay } from '../replay/replay.ts';
 import type { Clock } from '../support/clock.ts';
-import { type ApiError, withHeaders } from '../support/errors.ts';
+import { ApiError, withHeaders } from '../support/errors.ts';
 import { suffixOf } from '../support/ids.ts';
 import { createEstimateSample, recordOf } from './call-record.ts';
 import { type CheckDeps, type CheckedCall, checkCall } from './check-call.ts';
-import type { Call, Endpoint } from './endpoint.ts';
+import type { Call, Endpoint, Reply } from './endpoint.ts';
 import { discard, type FetchAnswer, type Fetched } from './fetch-answer.ts';
 import { createFuse, type Fuse } from './fuse.ts';
 import { publicError } from './public-error.ts';
@@ -161,6 +162,16 @@ const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'tokenizers' | 'replay'>
   };
 };
 
+/** Also on a 429 or 5xx, which is all that a caller with used-up limits gets. */
+const withRetirement = async (replying: Promise<Reply>, headers: HeaderMap): Promise<Reply> => {
+  try {
+    const reply = await replying;
+    return { ...reply, headers: { ...reply.headers, ...headers } };
+  } catch (error) {
+    throw error instanceof ApiError ? withHeaders(error, headers) : error;
+  }
+};
+
 /** Handles a generation: checks for free, then runs it, or replays the response of an earlier attempt. */
 export const createGenerate = ({ replay, ...deps }: GenerateDeps): Endpoint => {
   const run = createRun(deps);
@@ -171,6 +182,10 @@ export const createGenerate = ({ replay, ...deps }: GenerateDeps): Endpoint => {
     } catch (error) {
       return refuse(call, error);
     }
-    return replay(checked, run);
+    const { asked, model } = checked;
+    const reply = replay(checked, run);
+    return asked.retires === undefined
+      ? reply
+      : withRetirement(reply, retirementHeaders(asked, model));
   };
 };

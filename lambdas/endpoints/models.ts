@@ -1,4 +1,5 @@
 import type { Catalog, Model, Target } from '../catalog/catalog.ts';
+import { publicRetirement, retiredText, retirementHeaders } from '../catalog/retirement.ts';
 import type { Meter } from '../metering/meter.ts';
 import { notFound } from '../support/errors.ts';
 import { isEmpty, omitUndefined } from '../support/omit-undefined.ts';
@@ -21,6 +22,7 @@ const publicModel = ({
   ...model
 }: Model): Record<string, unknown> => ({
   ...model,
+  ...publicRetirement(model),
   ...reasoningOf(first),
   object: 'model',
   type: 'model',
@@ -32,9 +34,9 @@ const publicModel = ({
 /** GET /v1/models: one body that the pagers of every protocol's SDK read; the catalog is one page. */
 export const createListModels =
   ({ catalog, meter }: { catalog: Catalog; meter: Meter }): Endpoint =>
-  async ({ caller }) => {
+  async ({ caller, startedAt }) => {
     await meter.admitFree(caller);
-    const data = catalog.modelsFor(caller.plan).map(publicModel);
+    const data = catalog.modelsFor(caller.plan, startedAt).map(publicModel);
     const page = {
       has_more: false,
       first_id: data.at(0)?.id ?? null,
@@ -46,14 +48,13 @@ export const createListModels =
 /** GET /v1/models/{id}; the slash of the id may be percent-encoded. @throws ApiError 404 */
 export const createGetModel =
   ({ catalog, meter }: { catalog: Catalog; meter: Meter }): Endpoint =>
-  async ({ caller, pathParameter = '' }) => {
+  async ({ caller, pathParameter = '', startedAt }) => {
     await meter.admitFree(caller);
-    const model = catalog.find(pathParameter, caller.plan);
-    if (!model) {
-      throw notFound(catalog.unknownText(pathParameter), {
-        code: 'model_not_found',
-        param: 'model',
-      });
+    const asked = catalog.find(pathParameter, caller.plan);
+    const model = asked && catalog.answering(asked, startedAt);
+    if (model) {
+      return { status: 200, headers: retirementHeaders(asked, model), body: publicModel(model) };
     }
-    return { status: 200, body: publicModel(model) };
+    const text = asked ? retiredText(asked) : catalog.unknownText(pathParameter);
+    throw notFound(text, { code: 'model_not_found', param: 'model' });
   };

@@ -89,7 +89,8 @@ const freshTargets = (url: string) => {
   const require = (id: string) => {
     count += 1;
     const protocol = id === 'messages' ? 'messages' : 'chat';
-    return modelOn([targetAt(url, { protocol, model: `fresh-${count}` })]);
+    const model = modelOn([targetAt(url, { protocol, model: `fresh-${count}` })]);
+    return { asked: model, model };
   };
   return { ...catalog, require };
 };

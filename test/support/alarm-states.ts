@@ -1,7 +1,7 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 import * as z from 'zod';
 import { type AlarmRule, type AlarmState, evaluateAlarm } from './alarm-rule.ts';
-import { compileMath, type Value } from './metric-math.ts';
+import { compileMath, PERIOD, type Value } from './metric-math.ts';
 
 /** One data point of one series, as CloudWatch stores it. */
 export type DataPoint = {
@@ -156,6 +156,7 @@ const meterOf = (
     const isEmpty = [...values.values()].every((value) => value === undefined);
     if (isEmpty && !fillsEmpty) return undefined;
     return evaluate((name) => {
+      if (name === PERIOD) return (end - seconds / 60) * MINUTE;
       if (!values.has(name)) throw new Error(`unknown variable ${name} in ${alarm.AlarmName}`);
       return values.get(name);
     });

@@ -1,12 +1,17 @@
 /**
  * The part of CloudWatch's metric math that the template's alarms use: numbers, variables, arithmetic,
- * comparisons, AND, OR, FILL(x,0) and IF. Anything else is an error.
+ * comparisons, AND, OR, FILL(x,0), IF, and YEAR, MONTH and DATE of a period. Anything else is an error.
  */
 
 /** Value of a variable or expression in one period; undefined: no data. */
 export type Value = number | undefined;
 type Variables = (name: string) => Value;
 type Node = (variables: Variables) => Value;
+
+/** Name of the variable that holds the beginning of the period in ms: no expression can spell it. */
+export const PERIOD = '@period';
+const datePart = (read: (date: Date) => number) => () => (variables: Variables) =>
+  read(new Date(variables(PERIOD) ?? Number.NaN));
 
 const TOKEN = /\s*(\d+(?:\.\d+)?|[A-Za-z_]\w*|>=|<=|[-+*/(),<>])/y;
 
@@ -40,6 +45,9 @@ const OPERATORS: Record<string, (left: number, right: number) => Value> = {
 const LEVELS = [['OR'], ['AND'], ['>=', '<=', '>', '<'], ['+', '-'], ['*', '/']];
 
 const FUNCTIONS: Record<string, (args: Node[]) => Node> = {
+  YEAR: datePart((date) => date.getUTCFullYear()),
+  MONTH: datePart((date) => date.getUTCMonth() + 1),
+  DATE: datePart((date) => date.getUTCDate()),
   FILL: ([series, filling]) => {
     return (variables) => series?.(variables) ?? filling?.(variables);
   },

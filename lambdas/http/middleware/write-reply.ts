@@ -69,6 +69,9 @@ const EXPOSED = [
   ...['replayed', 'request-id', 'stored'].map((name) => `idempotent-${name}`),
   'x-router-counted-by',
   'x-router-dropped',
+  'x-router-model',
+  'deprecation',
+  'sunset',
   ...['limit', 'remaining', 'reset'].map((name) => `x-ratelimit-${name}-requests`),
   ...['limit', 'remaining', 'reset'].map((name) => `anthropic-ratelimit-requests-${name}`),
 ].join(', ');
