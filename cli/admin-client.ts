@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { addressOf, methodOf, OPERATIONS, type OperationName } from '../lambdas/operations.ts';
 import { CliError, messageOf } from './cli-error.ts';
 
 export type AdminRequest = { method: 'GET' | 'POST'; path: string; body?: unknown };
@@ -12,6 +13,22 @@ export type UnsignedRequest = {
  * Returns the headers to send, with the signature. Implemented by createSigner (deployed-stack.ts).
  */
 export type Sign = (request: UnsignedRequest) => Promise<Record<string, string>>;
+
+/** A read and `reconcile`, which needs no body, have members in their query, the others in their body. */
+export const requestFor = (
+  operation: OperationName,
+  parameters: Record<string, string> = {},
+  members: Record<string, unknown> = {},
+): AdminRequest => {
+  const [method, [kind]] = [methodOf(operation), OPERATIONS[operation]];
+  return kind === 'read' || operation === 'reconcile'
+    ? {
+        method,
+        path: addressOf(operation, parameters, members),
+        ...(kind !== 'read' && { body: {} }),
+      }
+    : { method, path: addressOf(operation, parameters), body: members };
+};
 
 /** Sends a request and returns the JSON of the response. @throws CliError 1 on any error */
 export type AdminClient = (request: AdminRequest) => Promise<Record<string, unknown>>;

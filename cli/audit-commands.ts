@@ -1,6 +1,5 @@
 import type { Command } from './command.ts';
 import { formatTable, isRows, type Row } from './format.ts';
-import { numberIn, pastIn, withQuery } from './read-options.ts';
 
 const COLUMNS = ['at', 'who', 'action', 'project', 'plan', 'key', 'member', 'outcome', 'change'];
 
@@ -17,18 +16,8 @@ const changeOf = ({ before, after }: Row): string => {
 
 export const AUDIT_COMMANDS: Record<string, Command> = {
   'audit list': {
-    operands: [],
+    operation: 'audit.list',
     options: ['since', 'until', 'who', 'project', 'limit'],
-    request: ({ options, now }) => ({
-      method: 'GET',
-      path: withQuery('/audit', {
-        since: pastIn(options, 'since', now),
-        until: pastIn(options, 'until', now),
-        who: options.who,
-        project: options.project,
-        limit: numberIn(options, 'limit'),
-      }),
-    }),
     print: ({ data }) =>
       formatTable(
         COLUMNS,

@@ -1,6 +1,9 @@
-import type { AdminRequest } from './admin-client.ts';
+import { namesIn, OPERATIONS, type OperationName } from '../lambdas/operations.ts';
+import { type AdminRequest, requestFor } from './admin-client.ts';
+import { usageError } from './cli-error.ts';
 import type { Connection, Env } from './connection.ts';
 import type { OptionName, Options } from './read-arguments.ts';
+import { membersIn, required } from './read-options.ts';
 
 export type CommandInput = {
   /** Arguments after resource and verb, as many as `Command.operands` names. */
@@ -11,15 +14,29 @@ export type CommandInput = {
   env: Env;
 };
 
-/** A command as data: its arguments, its request, and the format of its output. */
+/** A command as data: its arguments, its operation, and the format of its output. */
 export type Command = {
-  /** Names of the operands, e.g. `ID`; `[ID]` may be omitted. */
-  operands: string[];
-  /** Options that the command accepts, in addition to the global ones. */
-  options: OptionName[];
-  /** Builds the request; undefined if the options ask for more than one. @throws CliError 2 on invalid input */
-  request?(input: CommandInput): AdminRequest | undefined | Promise<AdminRequest>;
-  /** Runs a command of more than one request; where `request` is absent or returns undefined. @throws CliError */
+  /**
+   * The arguments after resource and verb: the part of the path or the member that each is, '' for neither, and its name for
+   * readers: `ID`; `[ID]` may be omitted.
+   * @default none
+   */
+  operands?: Record<string, string>;
+  /**
+   * Options that the command accepts, in addition to the global ones. Those that the path has no place for are members of the
+   * query or the body.
+   * @default none
+   */
+  options?: OptionName[];
+  /** Those of them that must be given, besides those of the path. */
+  needs?: OptionName[];
+  /** The command sets what is given, and at least one member. */
+  isChange?: true;
+  /** The operation that the command asks for; undefined if the options ask for more than one. */
+  operation?: OperationName | ((input: CommandInput) => OperationName | undefined);
+  /** Members that no option has the value of. @throws CliError 2 on invalid input */
+  members?(input: CommandInput): object | Promise<object>;
+  /** Runs a command of more than one request; without an operation. @throws CliError */
   perform?(input: CommandInput, connection: Connection): Promise<Record<string, unknown>>;
   /** Confirmation prompt before the request; undefined if the command is not destructive. */
   question?(input: CommandInput): string | undefined;
@@ -41,4 +58,32 @@ export type Command = {
   note?(response: Record<string, unknown>): string | undefined;
   /** Why the command ends with exit code 1 although it was executed; undefined for success. */
   failure?(response: Record<string, unknown>): string | undefined;
+};
+
+/** The request of a command; undefined if it asks for more than one. @throws CliError 2 on invalid input */
+export const requestOf = async (
+  command: Command,
+  input: CommandInput,
+): Promise<AdminRequest | undefined> => {
+  const { operation: asked, operands = {}, options: names = [], needs = [] } = command;
+  const { options, now } = input;
+  const operation = typeof asked === 'function' ? asked(input) : asked;
+  if (operation === undefined) return undefined;
+  const given = Object.fromEntries(
+    Object.keys(operands).map((name, index) => [name, input.operands[index]]),
+  );
+  const inPath = namesIn(OPERATIONS[operation][2]);
+  const parameters = inPath.map((name) => [
+    name,
+    given[name] ?? required(options, name as OptionName),
+  ]);
+  for (const name of needs) if (!options[name]) throw usageError(`Missing option: --${name}`);
+  const others = names.filter((name) => !inPath.includes(name));
+  const set = membersIn(options, others, now);
+  if (command.isChange && Object.keys(set).length === 0) {
+    throw usageError(`No field to set: pass ${others.map((name) => `--${name}`).join(', ')}.`);
+  }
+  const own = Object.entries(given).filter(([name]) => name !== '' && !inPath.includes(name));
+  const members = { ...Object.fromEntries(own), ...(await command.members?.(input)), ...set };
+  return requestFor(operation, Object.fromEntries(parameters), members);
 };

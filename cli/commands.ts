@@ -7,13 +7,15 @@ import { DOCTOR_COMMANDS } from './doctor-commands.ts';
 import { EXPORT_COMMANDS } from './export-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { MEMBER_COMMANDS } from './member-commands.ts';
-import type { Options } from './read-arguments.ts';
-import { numberIn, omitUndefined, required } from './read-options.ts';
+import type { OptionName } from './read-arguments.ts';
 import { REQUEST_COMMANDS } from './request-commands.ts';
 import { USAGE_COMMANDS } from './usage-commands.ts';
 
 const PLAN_COLUMNS = ['id', 'rpm', 'quota', 'period', 'concurrency', 'models', 'replay'];
+const PLAN_OPTIONS: OptionName[] = ['rpm', 'quota', 'period', 'concurrency', 'model', 'replay'];
 const OUTCOME_COLUMNS = ['id', 'outcome'];
+const ID = { operands: { id: 'ID' } };
+
 const readJsonFile = async (path: string): Promise<object> => {
   let value: unknown;
   try {
@@ -25,112 +27,47 @@ const readJsonFile = async (path: string): Promise<object> => {
   throw usageError(`${path} must be a JSON object.`);
 };
 
-const planFields = (options: Options) => ({
-  rpm: numberIn(options, 'rpm'),
-  quota: numberIn(options, 'quota'),
-  period: options.period,
-  concurrency: options.concurrency === 'none' ? null : numberIn(options, 'concurrency'),
-  models: options.model,
-  replay: options.replay,
-});
-
-const projectFields = (options: Options) => ({
-  name: options.name,
-  plans: options['allow-plan'],
-  max_keys: options['max-keys'] === 'none' ? null : numberIn(options, 'max-keys'),
-});
-
 const PROJECT_COMMANDS: Record<string, Command> = {
   'projects list': {
-    operands: [],
-    options: [],
-    request: () => ({ method: 'GET', path: '/projects' }),
+    operation: 'projects.list',
     lists: { data: ['id', 'name', 'plans', 'max_keys', 'created_at'] },
   },
   'projects create': {
-    operands: ['ID'],
+    operation: 'projects.create',
+    ...ID,
     options: ['name', 'allow-plan', 'max-keys'],
-    request: ({ operands: [id], options }) => ({
-      method: 'POST',
-      path: '/projects',
-      body: omitUndefined({ id, ...projectFields(options) }),
-    }),
   },
   'projects set': {
-    operands: ['ID'],
+    operation: 'projects.set',
+    operands: { project: 'ID' },
     options: ['name', 'allow-plan', 'all-plans', 'max-keys'],
-    request: ({ operands: [id = ''], options }) => {
-      if (options['allow-plan'] && options['all-plans']) {
-        throw usageError('--allow-plan and --all-plans are mutually exclusive.');
-      }
-      const body = omitUndefined({
-        ...projectFields(options),
-        ...(options['all-plans'] && { plans: null }),
-      });
-      if (Object.keys(body).length === 0) {
-        throw usageError('No field to set: pass --name, --allow-plan, --all-plans or --max-keys.');
-      }
-      return { method: 'POST', path: `/projects/${encodeURIComponent(id)}`, body };
-    },
+    isChange: true,
   },
   'projects delete': {
-    operands: ['ID'],
-    options: [],
-    request: ({ operands: [id = ''] }) => ({
-      method: 'POST',
-      path: `/projects/${encodeURIComponent(id)}/delete`,
-      body: {},
-    }),
+    operation: 'projects.delete',
+    operands: { project: 'ID' },
     question: ({ operands: [id] }) => `The project ${id} is deleted; its id cannot be used again.`,
   },
 };
 
 const PLAN_COMMANDS: Record<string, Command> = {
-  'plans list': {
-    operands: [],
-    options: [],
-    request: () => ({ method: 'GET', path: '/plans' }),
-    lists: { data: PLAN_COLUMNS },
-  },
+  'plans list': { operation: 'plans.list', lists: { data: PLAN_COLUMNS } },
   'plans create': {
-    operands: ['ID'],
-    options: ['rpm', 'quota', 'period', 'concurrency', 'model', 'replay'],
-    request: ({ operands: [id], options }) => {
-      for (const name of ['rpm', 'quota', 'period'] as const) required(options, name);
-      return {
-        method: 'POST',
-        path: '/plans',
-        body: omitUndefined({ id, ...planFields(options) }),
-      };
-    },
+    operation: 'plans.create',
+    ...ID,
+    options: PLAN_OPTIONS,
+    needs: ['rpm', 'quota', 'period'],
   },
   'plans set': {
-    operands: ['ID'],
-    options: ['rpm', 'quota', 'period', 'concurrency', 'model', 'all-models', 'replay'],
-    request: ({ operands: [id = ''], options }) => {
-      if (options.model && options['all-models']) {
-        throw usageError('--model and --all-models are mutually exclusive.');
-      }
-      const body = omitUndefined({
-        ...planFields(options),
-        ...(options['all-models'] && { models: null }),
-      });
-      if (Object.keys(body).length === 0)
-        throw usageError(
-          'No field to set: pass --rpm, --quota, --period, --concurrency, --model, --all-models or --replay.',
-        );
-      return { method: 'POST', path: `/plans/${encodeURIComponent(id)}`, body };
-    },
+    operation: 'plans.set',
+    operands: { plan: 'ID' },
+    options: [...PLAN_OPTIONS, 'all-models'],
+    isChange: true,
     note: () => 'Usage counts are kept. The new limits apply within 15 seconds.',
   },
   'plans delete': {
-    operands: ['ID'],
-    options: [],
-    request: ({ operands: [id = ''] }) => ({
-      method: 'POST',
-      path: `/plans/${encodeURIComponent(id)}/delete`,
-      body: {},
-    }),
+    operation: 'plans.delete',
+    operands: { plan: 'ID' },
     question: ({ operands: [id] }) => `The plan ${id} is deleted.`,
   },
 };
@@ -148,13 +85,10 @@ export const COMMANDS: Record<string, Command> = {
   ...USAGE_COMMANDS,
   ...EXPORT_COMMANDS,
   apply: {
-    operands: ['FILE'],
+    operation: 'apply',
+    operands: { '': 'FILE' },
     options: ['force'],
-    request: async ({ operands: [file = ''], options: { force } }) => ({
-      method: 'POST',
-      path: '/apply',
-      body: { ...(await readJsonFile(file)), ...(force && { force }) },
-    }),
+    members: ({ operands: [file = ''] }) => readJsonFile(file),
     lists: { projects: OUTCOME_COLUMNS, plans: OUTCOME_COLUMNS },
     note: ({ plans }) =>
       JSON.stringify(plans).includes('"outcome":"kept"')

@@ -2,7 +2,6 @@ import type { Check } from './check.ts';
 import type { Command } from './command.ts';
 import { runDoctor, runTargetTests } from './doctor.ts';
 import { isRows, type Row, textOf } from './format.ts';
-import { pastIn, withQuery } from './read-options.ts';
 
 const COLUMNS = ['result', 'check', 'model', 'upstream', 'ms', 'place', 'reason'];
 
@@ -40,7 +39,6 @@ const blockOf = (row: Row): string => {
 
 export const DOCTOR_COMMANDS: Record<string, Command> = {
   doctor: {
-    operands: [],
     options: ['no-calls'],
     perform: async ({ options, now }, connection) =>
       summaryOf(await runDoctor(connection, { now, noCalls: options['no-calls'] === true })),
@@ -49,16 +47,13 @@ export const DOCTOR_COMMANDS: Record<string, Command> = {
     failure,
   },
   'targets list': {
-    operands: [],
-    options: [],
-    request: () => ({ method: 'GET', path: '/targets' }),
+    operation: 'targets.list',
     lists: {
       data: ['model', 'upstream', 'upstream_model', 'state', 'open_until', 'protocol', 'place'],
     },
   },
   'targets test': {
-    operands: ['[MODEL]'],
-    options: [],
+    operands: { model: '[MODEL]' },
     perform: async ({ operands: [model] }, connection) =>
       summaryOf(await runTargetTests(connection, model)),
     lists: { checks: COLUMNS },
@@ -66,12 +61,9 @@ export const DOCTOR_COMMANDS: Record<string, Command> = {
     failure,
   },
   calibrate: {
-    operands: ['[MODEL]'],
+    operation: 'calibration',
+    operands: { model: '[MODEL]' },
     options: ['since'],
-    request: ({ operands: [model], options, now }) => ({
-      method: 'GET',
-      path: withQuery('/calibration', { model, since: pastIn(options, 'since', now) }),
-    }),
     print: ({ data }) => (isRows(data) ? data : []).map(blockOf).join('\n\n'),
     note: ({ data }) =>
       isRows(data) && data.some(({ counting }) => counting !== null)

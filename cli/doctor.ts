@@ -1,4 +1,4 @@
-import type { AdminClient } from './admin-client.ts';
+import { type AdminClient, requestFor } from './admin-client.ts';
 import type { Check } from './check.ts';
 import { CliError, messageOf } from './cli-error.ts';
 import type { Connection } from './connection.ts';
@@ -67,8 +67,7 @@ const testTargets = async (send: AdminClient, targets: Target[]): Promise<Check[
   return inTurns(calls, async ({ target: { place, model, upstream }, call }) => {
     const about = { check: `${call} call`, model, upstream };
     try {
-      const body = { place, call };
-      const outcome = await send({ method: 'POST', path: '/targets/test', body });
+      const outcome = await send(requestFor('targets.test', {}, { place, call }));
       return { ...about, ...outcome, ...about } as Check;
     } catch (error) {
       if (!(error instanceof CliError)) throw error;
@@ -79,7 +78,7 @@ const testTargets = async (send: AdminClient, targets: Target[]): Promise<Check[
 
 /** Makes one call of each kind to every target, or to those of one model. @throws CliError 1 */
 export const runTargetTests = async ({ send }: Connection, model?: string): Promise<Check[]> => {
-  const { targets } = await send({ method: 'GET', path: '/checks' });
+  const { targets } = await send(requestFor('checks'));
   const all = isRows<Target>(targets) ? targets : [];
   const wanted = all.filter((target) => model === undefined || target.model === model);
   if (wanted.length > 0) return testTargets(send, wanted);
@@ -104,7 +103,7 @@ export const runDoctor = async (
   const [found, quotas, answer] = await Promise.all([
     Promise.all(endpoints),
     checkQuotas(),
-    send({ method: 'GET', path: '/checks' }).catch(unreachable),
+    send(requestFor('checks')).catch(unreachable),
   ]);
   const answeredAt = now + performance.now() - startedAt;
   if (answer instanceof CliError) {

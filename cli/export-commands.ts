@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
-import type { AdminClient } from './admin-client.ts';
+import { type AdminClient, requestFor } from './admin-client.ts';
 import { messageOf, usageError } from './cli-error.ts';
 import type { Command, CommandInput } from './command.ts';
 import { csvLine, isRows, type Row, textOf } from './format.ts';
 import type { Options } from './read-arguments.ts';
-import { numberIn, omitUndefined, pastIn, required, withQuery } from './read-options.ts';
+import { membersIn, omitUndefined, required } from './read-options.ts';
 import { type Piece, writeResumable } from './resumable-file.ts';
 
 const FORMATS = ['focus', 'cloudevents', 'stripe', 'openmeter', 'ndjson'] as const;
@@ -78,9 +78,8 @@ const exportTo = async ({ options, now }: CommandInput, { send }: { send: AdminC
   required(options, 'from');
   if (format === 'stripe') required(options, 'customers');
   const customers = file === undefined ? {} : await readCustomers(file);
-  const range = { from: pastIn(options, 'from', now), to: pastIn(options, 'to', now) };
-  const limit = numberIn(options, 'limit');
-  const path = withQuery(`/exports/${format}`, { ...range, project, account, meter, limit });
+  const members = membersIn(options, ['from', 'to', 'project', 'account', 'meter', 'limit'], now);
+  const { path } = requestFor('export', { format }, members);
   const out = options.out ?? `model-router-${format}.${isCsv ? 'csv' : 'ndjson'}`;
   const asked = JSON.stringify([format, options.from, options.to, project, account, meter]);
   const written: Partial<Written> = {};
@@ -92,7 +91,6 @@ const exportTo = async ({ options, now }: CommandInput, { send }: { send: AdminC
 
 export const EXPORT_COMMANDS: Record<string, Command> = {
   export: {
-    operands: [],
     options: ['format', 'from', 'to', 'project', 'account', 'meter', 'customers', 'out', 'limit'],
     perform: exportTo,
     note: ({ to }) => `Complete until ${textOf(to)}: begin the next export there.`,

@@ -1,21 +1,7 @@
 import { usageError } from './cli-error.ts';
 import type { Command } from './command.ts';
-import { withQuery } from './read-options.ts';
 
-const inviteTo = (email: string | undefined, role: string | undefined) => ({
-  method: 'POST' as const,
-  path: '/members',
-  body: { email, role },
-});
-
-const pathOf = (email = ''): string => `/members/${encodeURIComponent(email)}`;
-
-/** @throws CliError 2 */
-const rolesIn = (roles: string[] | undefined): string[] => {
-  if (roles) return roles;
-  throw usageError('Missing option: --role');
-};
-
+const EMAIL = { member: 'EMAIL' };
 const ENDS_LATE = 'A page that is open has the earlier roles for up to 15 minutes.';
 
 const describeInvitation = ({ invitation }: Record<string, unknown>): string =>
@@ -26,50 +12,40 @@ const describeInvitation = ({ invitation }: Record<string, unknown>): string =>
 /** Users of the console of a stack. */
 export const MEMBER_COMMANDS: Record<string, Command> = {
   'members list': {
-    operands: [],
+    operation: 'members.list',
     options: ['project', 'search'],
-    request: ({ options: { project, search } }) => ({
-      method: 'GET',
-      path: withQuery('/members', { project, q: search }),
-    }),
     isPaged: true,
     lists: { data: ['email', 'roles', 'status', 'invited_at'] },
   },
   'members invite': {
-    operands: ['EMAIL'],
+    operation: 'members.invite',
+    operands: { email: 'EMAIL' },
     options: ['role'],
-    request: ({ operands: [email], options }) => {
-      const [role, ...others] = rolesIn(options.role);
-      if (others.length === 0) return inviteTo(email, role);
+    needs: ['role'],
+    members: ({ options: { role: [role, ...others] = [] } }) => {
+      if (others.length === 0) return { role };
       throw usageError('--role is one role here; members set takes several.');
     },
     note: describeInvitation,
   },
   'members set': {
-    operands: ['EMAIL'],
+    operation: 'members.set',
+    operands: EMAIL,
     options: ['role'],
-    request: ({ operands: [email], options }) => ({
-      method: 'POST',
-      path: pathOf(email),
-      body: { roles: rolesIn(options.role) },
-    }),
+    needs: ['role'],
+    members: ({ options: { role: roles } }) => ({ roles }),
     note: () => ENDS_LATE,
   },
   'members remove': {
-    operands: ['EMAIL'],
-    options: [],
-    request: ({ operands: [email] }) => ({
-      method: 'POST',
-      path: `${pathOf(email)}/remove`,
-      body: {},
-    }),
+    operation: 'members.remove',
+    operands: EMAIL,
     question: ({ operands: [email] }) => `${email} is removed from the console.`,
     note: () => ENDS_LATE,
   },
   'operators invite': {
-    operands: ['EMAIL'],
-    options: [],
-    request: ({ operands: [email] }) => inviteTo(email, 'operator'),
+    operation: 'members.invite',
+    operands: { email: 'EMAIL' },
+    members: () => ({ role: 'operator' }),
     note: describeInvitation,
   },
 };

@@ -8,26 +8,10 @@ export const required = (options: Options, name: OptionName): string => {
   throw usageError(`Missing option: --${name}`);
 };
 
-/** Returns a whole number; the service validates its range. @throws CliError 2 if it is not one */
-export const numberIn = (
-  options: Options,
-  name: 'rpm' | 'quota' | 'concurrency' | 'limit' | 'max-keys',
-): number | undefined => {
-  const text = options[name];
-  if (text === undefined) return undefined;
-  if (/^\d+$/.test(text)) return Number(text);
-  throw usageError(`--${name} must be a whole number (got '${text}').`);
-};
-
 const UNIT_MS = { h: 3_600_000, d: 86_400_000 };
 const DURATION = /^(\d{1,5})([hd])$/;
 
-const instantOf = (
-  name: string,
-  text: string | undefined,
-  fromNow: (ms: number) => number,
-): string | undefined => {
-  if (text === undefined) return undefined;
+const instantOf = (name: string, text: string, fromNow: (ms: number) => number): string => {
   const [, count, unit] = DURATION.exec(text) ?? [];
   const instant =
     count !== undefined && (unit === 'h' || unit === 'd')
@@ -39,34 +23,63 @@ const instantOf = (
   return new Date(instant).toISOString();
 };
 
-/**
- * Parses `--expires`: `12h` and `90d` count from `now`, anything else must be a time that Date
- * parses.
- * @throws CliError 2 if it is neither
- */
-export const expiryIn = ({ expires }: Options, now: number): string | undefined =>
-  instantOf('expires', expires, (ms) => now + ms);
+/** Reads the text of an option. @throws CliError 2 */
+type Read = (text: string, name: OptionName, now: number) => unknown;
 
-/** Parses `--since`, `--until`, `--from` or `--to`, whose durations count back from `now`. @throws CliError 2 */
-export const pastIn = (
-  options: Options,
-  name: 'since' | 'until' | 'from' | 'to',
-  now: number,
-): string | undefined => instantOf(name, options[name], (ms) => now - ms);
+/** `none` removes a limit; the service validates the range. */
+const count: Read = (text, name) => {
+  if (text === 'none') return null;
+  if (/^\d+$/.test(text)) return Number(text);
+  throw usageError(`--${name} must be a whole number (got '${text}').`);
+};
+const past: Read = (text, name, now) => instantOf(name, text, (ms) => now - ms);
+const future: Read = (text, name, now) => instantOf(name, text, (ms) => now + ms);
+const dollars: Read = (text, name) => {
+  if (/^\d+(\.\d{1,2})?$/.test(text)) return Number(text);
+  throw usageError(`--${name} must be an amount such as 25 or 0.50 (got '${text}').`);
+};
 
-/**
- * Returns the record without undefined members. Copied from lambdas/, which cli/ may not import.
- */
+/** How an option becomes a member of a query or a body; '' for one that becomes none. @default its text, as the member of its name */
+const MEMBERS: Partial<Record<OptionName, { member?: string; read?: Read; value?: unknown }>> = {
+  rpm: { read: count },
+  quota: { read: count },
+  concurrency: { read: count },
+  limit: { read: count },
+  'max-keys': { member: 'max_keys', read: count },
+  'max-usd': { member: 'max_usd', read: dollars },
+  model: { member: 'models' },
+  'all-models': { member: 'models', value: null },
+  'allow-plan': { member: 'plans' },
+  'all-plans': { member: 'plans', value: null },
+  pause: { member: 'paused', value: true },
+  resume: { member: 'paused', value: false },
+  search: { member: 'q' },
+  since: { read: past },
+  until: { read: past },
+  from: { read: past },
+  to: { read: past },
+  expires: { member: 'expires_at', read: future },
+  role: { member: '' },
+  csv: { member: '' },
+};
+
+/** The members that the options of these names set. @throws CliError 2 if two of them set one */
+export const membersIn = (options: Options, names: readonly OptionName[], now: number) => {
+  const members: Record<string, unknown> = {};
+  const setBy: Record<string, OptionName> = {};
+  for (const name of names) {
+    const given = options[name];
+    const { member = name, read, value = given } = MEMBERS[name] ?? {};
+    if (given === undefined || member === '') continue;
+    if (setBy[member]) {
+      throw usageError(`--${setBy[member]} and --${name} are mutually exclusive.`);
+    }
+    setBy[member] = name;
+    members[member] = read && typeof value === 'string' ? read(value, name, now) : value;
+  }
+  return members;
+};
+
+/** Returns the record without undefined members. Copied from lambdas/, which cli/ may not import. */
 export const omitUndefined = (fields: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-
-/** Path with a query of the defined fields. */
-export const withQuery = (
-  path: string,
-  fields: Record<string, string | number | undefined>,
-): string => {
-  const pairs = Object.entries(fields)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
-  return pairs.length === 0 ? path : `${path}?${pairs.join('&')}`;
-};

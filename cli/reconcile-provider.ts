@@ -1,11 +1,11 @@
-import type { AdminClient } from './admin-client.ts';
+import { type AdminClient, requestFor } from './admin-client.ts';
 import { CliError, usageError } from './cli-error.ts';
 import type { CommandInput } from './command.ts';
 import type { Env } from './connection.ts';
 import { isRows, type Row, textOf } from './format.ts';
 import { type Billed, PROVIDERS, readInvoice } from './provider-costs.ts';
 import type { Options } from './read-arguments.ts';
-import { required, withQuery } from './read-options.ts';
+import { required } from './read-options.ts';
 
 const MONTH = /^(20\d\d)-(0[1-9]|1[0-2])$/;
 
@@ -55,7 +55,7 @@ const addOurs = async (
   { from, to, upstream }: { from: Date; to: Date; upstream: string },
 ): Promise<void> => {
   const range = { from: from.toISOString(), to: to.toISOString() };
-  const path = withQuery('/exports/ndjson', range);
+  const { path } = requestFor('export', { format: 'ndjson' }, range);
   for (let cursor = ''; ; ) {
     const page = await send({ method: 'GET', path: path + cursor });
     for (const row of isRows(page.data) ? page.data : []) {

@@ -1,6 +1,6 @@
 import type { Command } from './command.ts';
 import { type Row, textOf } from './format.ts';
-import { numberIn, pastIn, withQuery } from './read-options.ts';
+import type { OptionName } from './read-arguments.ts';
 
 const COLUMNS = [
   'id',
@@ -16,7 +16,7 @@ const COLUMNS = [
 ];
 
 /** For whom a request was. */
-const FOR = ['user', 'session', 'agent', 'client', 'tag'] as const;
+const FOR: OptionName[] = ['user', 'session', 'agent', 'client', 'tag'];
 
 const forWhom = (request: Row): string | undefined => {
   const { tags, ...rest } = Object.fromEntries(
@@ -74,20 +74,8 @@ const printRequest = (request: Row): string => {
 
 export const REQUEST_COMMANDS: Record<string, Command> = {
   'requests list': {
-    operands: [],
+    operation: 'requests.list',
     options: ['project', 'key', 'status', ...FOR, 'since', 'until', 'limit'],
-    request: ({ options, now }) => ({
-      method: 'GET',
-      path: withQuery('/requests', {
-        project: options.project,
-        key: options.key,
-        status: options.status,
-        ...Object.fromEntries(FOR.map((name) => [name, options[name]])),
-        since: pastIn(options, 'since', now),
-        until: pastIn(options, 'until', now),
-        limit: numberIn(options, 'limit'),
-      }),
-    }),
     lists: { data: COLUMNS },
     note: ({ next_cursor: next }) =>
       typeof next === 'string'
@@ -95,12 +83,8 @@ export const REQUEST_COMMANDS: Record<string, Command> = {
         : undefined,
   },
   'requests show': {
-    operands: ['REQUEST-ID'],
-    options: [],
-    request: ({ operands: [id = ''] }) => ({
-      method: 'GET',
-      path: `/requests/${encodeURIComponent(id)}`,
-    }),
+    operation: 'requests.show',
+    operands: { request: 'REQUEST-ID' },
     print: printRequest,
   },
 };

@@ -1,7 +1,7 @@
 import { PROGRAM } from '#program';
 import type { AdminClient, AdminRequest } from './admin-client.ts';
 import { CliError, usageError } from './cli-error.ts';
-import type { Command, CommandInput } from './command.ts';
+import { type Command, type CommandInput, requestOf } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { confirm } from './confirm.ts';
 import { type Connection, connect, type Env } from './connection.ts';
@@ -96,7 +96,8 @@ const findCommand = (words: string[]): { command: Command; operands: string[] } 
   throw usageError(`Unknown command '${words.join(' ')}'.`);
 };
 
-const checkOperands = ({ operands: names }: Command, operands: string[]): void => {
+const checkOperands = ({ operands: named = {} }: Command, operands: string[]): void => {
+  const names = Object.values(named);
   const missing = names.slice(operands.length).filter((name) => !name.startsWith('['));
   if (missing.length > 0) throw usageError(`Missing argument: ${missing.join(', ')}`);
   const surplus = operands.slice(names.length);
@@ -162,9 +163,9 @@ export const run = async (args: string[], now: number, io: Io): Promise<void> =>
   }
   const { command, operands } = findCommand(words);
   checkOperands(command, operands);
-  rejectOtherOptions(options, command.options);
+  rejectOtherOptions(options, command.options ?? []);
   const input = { operands, options, now, env: io.env };
-  const request = await command.request?.(input);
+  const request = await requestOf(command, input);
   const question = command.question?.(input);
   if (question !== undefined && !options.yes) {
     await confirm(question, { input: io.stdin, output: io.stderr });

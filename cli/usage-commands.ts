@@ -1,7 +1,5 @@
-import { usageError } from './cli-error.ts';
 import type { Command, CommandInput } from './command.ts';
 import { formatTable, isRows, type Row, textOf } from './format.ts';
-import { pastIn, required, withQuery } from './read-options.ts';
 import { PROVIDER_COLUMNS, reconcileProvider } from './reconcile-provider.ts';
 
 const QUOTA_COLUMNS = [
@@ -50,15 +48,6 @@ const namesOf = ({ options: { by } }: CommandInput): string[] => {
   if (by === undefined) return ROW_NAMES;
   return by === 'key' ? ['key', 'name'] : [by];
 };
-
-const historyPath = ({ options, now }: CommandInput): string =>
-  withQuery('/usage', {
-    since: pastIn(options, 'since', now),
-    until: pastIn(options, 'until', now),
-    by: options.by,
-    project: options.project,
-    key: options.key,
-  });
 
 const sumsTable = (title: string, names: string[], rows: unknown): string =>
   `${title}\n${formatTable([...names, ...SUMS], isRows(rows) ? rows : [])}`;
@@ -122,44 +111,22 @@ const providerNote = ({ our_usd: ours, their_usd: theirs, difference_usd: differ
 
 export const USAGE_COMMANDS: Record<string, Command> = {
   'usage list': {
-    operands: [],
+    operation: (input) => (isHistory(input) ? 'usage' : 'quotas.list'),
     options: ['project', 'key', 'since', 'until', 'by', 'csv'],
-    request: (input) => ({
-      method: 'GET',
-      path: isHistory(input)
-        ? historyPath(input)
-        : `/projects/${encodeURIComponent(required(input.options, 'project'))}/usage`,
-    }),
     isPaged: true,
     csv: (input) => [...namesOf(input), ...ALL_SUMS],
     note: historyNote,
     lists: (input) => ({ data: isHistory(input) ? [...namesOf(input), ...SUMS] : QUOTA_COLUMNS }),
   },
   statement: {
-    operands: ['PROJECT'],
+    operation: 'statement',
+    operands: { project: 'PROJECT' },
     options: ['month'],
-    request: ({ operands: [project = ''], options }) => {
-      const month = required(options, 'month');
-      if (!/^\d{4}-\d\d$/.test(month))
-        throw usageError(`--month must be 2026-10 (got '${month}').`);
-      return {
-        method: 'GET',
-        path: `/projects/${encodeURIComponent(project)}/statements/${month}`,
-      };
-    },
     print: printStatement,
   },
   reconcile: {
-    operands: [],
+    operation: (input) => (isOfProvider(input) ? undefined : 'reconcile'),
     options: ['project', 'provider', 'month', 'upstream', 'secret', 'invoice'],
-    request: (input) =>
-      isOfProvider(input)
-        ? undefined
-        : {
-            method: 'POST',
-            path: withQuery('/history/reconcile', { project: input.options.project }),
-            body: {},
-          },
     perform: reconcileProvider,
     isPaged: true,
     lists: (input) => ({ data: isOfProvider(input) ? PROVIDER_COLUMNS : METER_COLUMNS }),

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { Session } from './api/session.ts';
-import type { List, NewKey, Plan, Project } from './api/types.ts';
+import type { NewKey } from './api/types.ts';
 import { AuditPage } from './pages/audit.tsx';
 import { KeysPage } from './pages/keys.tsx';
 import { MembersPage } from './pages/members.tsx';
@@ -39,10 +39,7 @@ type PageName = keyof typeof PAGES;
 const isPage = (name: string): name is PageName => Object.hasOwn(PAGES, name);
 
 const loadShared = async ({ api }: Session) => {
-  const [projects, plans] = await Promise.all([
-    api.get<List<Project>>('projects'),
-    api.get<List<Plan>>('plans'),
-  ]);
+  const [projects, plans] = await Promise.all([api('projects.list', {}), api('plans.list', {})]);
   return { projects: projects.data, plans: plans.data };
 };
 

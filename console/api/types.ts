@@ -11,7 +11,7 @@ import type { refusedSummaryOf } from '../../lambdas/records/public-refused.ts';
 import type { Plan as StoredPlan } from '../../lambdas/stores/plan-store.ts';
 
 /** What the admin API responds with; every list has the member `data`. */
-export type List<T> = { data: T[] };
+type List<T> = { data: T[] };
 /** A list in pages: `next_cursor` is the parameter `cursor` of the next one. */
 export type PagedList<T> = List<T> & { next_cursor: string | null };
 
@@ -38,7 +38,6 @@ export type Usage = List<UsageRow> & {
 
 type NamedKey = { key_name: string | null };
 export type RequestSummary = ReturnType<typeof summaryOf | typeof refusedSummaryOf> & NamedKey;
-export type RequestPage = PagedList<RequestSummary>;
 export type RequestRecord = ReturnType<typeof recordForOperator> & NamedKey;
 
 export type Member = ReturnType<typeof publicMember>;
@@ -47,3 +46,40 @@ export type AuditEntry = ReturnType<typeof publicEntry>;
 
 export type Target = ListedTarget;
 export type Check = { check: string; result: string; place?: string; reason?: string };
+
+/** The response of a rotation. */
+export type Rotated = NewKey & { replaces: string; overlap: string; old_key_ended: boolean };
+
+/** What the operations respond that the pages call. */
+export type Replies = {
+  'projects.list': List<Project>;
+  'projects.create': Project;
+  'projects.set': Project;
+  'projects.delete': Project;
+  'plans.list': List<Plan>;
+  'plans.create': Plan;
+  'plans.set': Plan;
+  'plans.delete': { id: string };
+  'keys.list': PagedList<Key>;
+  'keys.create': NewKey;
+  'keys.show': Key;
+  'keys.set': Key;
+  'keys.move': Key;
+  'keys.pause': Key;
+  'keys.resume': Key;
+  'keys.rotate': Rotated;
+  'keys.revoke': { id: string };
+  'keys.find': List<Key>;
+  'members.list': PagedList<Member>;
+  'members.invite': { invitation: string };
+  'members.set': object;
+  'members.remove': object;
+  'quotas.list': List<KeyUsage>;
+  usage: Usage;
+  'requests.list': PagedList<RequestSummary>;
+  'requests.show': RequestRecord;
+  'audit.list': PagedList<AuditEntry>;
+  checks: { checks: Check[] };
+  'targets.list': List<Target>;
+  'targets.test': CallOutcome;
+};

@@ -59,7 +59,7 @@ export const AuditPage = () => {
   const [who, setWho] = useState('');
   const settled = useSettled(who);
   const audit = usePaged<AuditEntry>(`${project} ${settled}`, (cursor) =>
-    session.api.get('audit', { project, who: settled, cursor }),
+    session.api('audit.list', {}, { project, who: settled, cursor }),
   );
   return (
     <Page title="Audit" subtitle="Who changed what, the last 90 days.">

@@ -1,14 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { asFailure } from '../api/failure.ts';
-import type { Key } from '../api/types.ts';
 import { useShared } from '../parts/context.ts';
 import { announce } from '../parts/notice.tsx';
 import { hrefOf } from '../parts/route.ts';
 import { RowActions } from '../parts/row-actions.tsx';
 import { CreateKey, RevokeKey, RotateKey } from './key-dialogs.tsx';
 import { EditKey, MoveKey } from './key-settings.tsx';
-import { isEnded, type KeyRow, nameOf, pathOf } from './keys-data.ts';
+import { isEnded, type KeyRow, nameOf } from './keys-data.ts';
 
 const DIALOGS = { rotate: RotateKey, revoke: RevokeKey, edit: EditKey, move: MoveKey };
 type Opened = { kind: 'create' } | { kind: keyof typeof DIALOGS; row: KeyRow };
@@ -33,8 +32,8 @@ export const useKeyActions = (project: string, onChanged: (row: KeyRow) => void)
   const pauseOrResume = async (row: KeyRow) => {
     const isPaused = row.status === 'paused';
     try {
-      const action = isPaused ? 'resume' : 'pause';
-      const key = await session.api.post<Key>(pathOf(project, row.id, action));
+      const name = isPaused ? 'keys.resume' : 'keys.pause';
+      const key = await session.api(name, { project, key: row.id });
       const until = Date.now() + SETTLED_MS;
       onChanged({ ...key, pending: { change: isPaused ? 'resuming' : 'pausing', until } });
       // The clock of the day may run slower than the timer.

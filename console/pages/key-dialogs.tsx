@@ -1,14 +1,13 @@
-import { useState } from 'preact/hooks';
-import type { Key, KeyUsage, NewKey, Plan } from '../api/types.ts';
+import type { Key, KeyUsage, Plan, Rotated } from '../api/types.ts';
 import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
-import { FormDialog } from '../parts/dialog.tsx';
+import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { Expiry, expiresAt } from '../parts/expiry.tsx';
 import { Choices, SelectField, TextField } from '../parts/field.tsx';
 import { count, localTime, plural } from '../parts/format.ts';
 import { announce } from '../parts/notice.tsx';
 import { Instant } from '../parts/time.tsx';
-import { type KeyRow, nameOf, pathOf } from './keys-data.ts';
+import { type KeyRow, nameOf } from './keys-data.ts';
 import { LimitFields, limitsIn, NO_LIMITS } from './limit-fields.tsx';
 
 type Props = { project: string; onClose: () => void; onChanged: (row: KeyRow) => void };
@@ -42,18 +41,23 @@ export const MODELS_HINT = 'One id a line. Empty: the models of the plan.';
 export const CreateKey = ({ project, onClose, onChanged }: Props) => {
   const { session, showSecret } = useShared();
   const plans = usePlansOf(project);
-  const [name, setName] = useState('');
-  const [plan, setPlan] = useState(plans[0]?.id ?? '');
-  const [expiry, setExpiry] = useState('never');
-  const [limits, setLimits] = useState(NO_LIMITS);
-  const chosen = plans.find(({ id }) => id === plan);
+  const { values, bind } = useForm({
+    ...{ name: '', plan: plans[0]?.id ?? '', expires_at: 'never' },
+    ...NO_LIMITS,
+  });
+  const chosen = plans.find(({ id }) => id === values.plan);
   const create = async () => {
-    const key = await session.api.post<NewKey>(pathOf(project), {
-      plan,
-      ...(name.trim() !== '' && { name }),
-      ...expiresAt(expiry),
-      ...limitsIn(limits, undefined),
-    });
+    const { name, plan, expires_at: expiry, ...limits } = values;
+    const key = await session.api(
+      'keys.create',
+      { project },
+      {
+        plan,
+        ...(name.trim() !== '' && { name }),
+        ...expiresAt(expiry),
+        ...limitsIn(limits, undefined),
+      },
+    );
     onClose();
     onChanged({ ...key, ...(chosen && { counts: unusedCounts(key, chosen) }) });
     showSecret(key);
@@ -66,40 +70,24 @@ export const CreateKey = ({ project, onClose, onChanged }: Props) => {
       onClose={onClose}
       onSubmit={create}
     >
-      {(failure) => (
-        <>
-          <TextField
-            label="Name"
-            param="name"
-            maxLength={100}
-            placeholder="checkout-service, prod"
-            failure={failure}
-            hint="Where the key is used."
-            value={name}
-            onChange={setName}
-          />
-          <SelectField
-            label="Plan"
-            param="plan"
-            failure={failure}
-            hint={chosen && <PlanSummary plan={chosen} />}
-            value={plan}
-            options={plans.map(({ id }) => ({ value: id, label: id }))}
-            onChange={setPlan}
-          />
-          <Expiry value={expiry} failure={failure} onChange={setExpiry} />
-          <details class="more-fields">
-            <summary>Limits below those of the plan</summary>
-            <LimitFields
-              texts={limits}
-              failure={failure}
-              onChange={setLimits}
-              defaults={chosen ?? {}}
-              modelsHint={MODELS_HINT}
-            />
-          </details>
-        </>
-      )}
+      <TextField
+        label="Name"
+        maxLength={100}
+        placeholder="checkout-service, prod"
+        hint="Where the key is used."
+        {...bind('name')}
+      />
+      <SelectField
+        label="Plan"
+        hint={chosen && <PlanSummary plan={chosen} />}
+        options={plans.map(({ id }) => ({ value: id, label: id }))}
+        {...bind('plan')}
+      />
+      <Expiry {...bind('expires_at')} />
+      <details class="more-fields">
+        <summary>Limits below those of the plan</summary>
+        <LimitFields bind={bind} defaults={chosen ?? {}} modelsHint={MODELS_HINT} />
+      </details>
     </FormDialog>
   );
 };
@@ -113,9 +101,6 @@ const OVERLAPS = [
   { value: '7d', label: '7 days' },
 ] as const;
 type Overlap = (typeof OVERLAPS)[number]['value'];
-
-/** The response of a rotation. */
-type Rotated = NewKey & { replaces: string; overlap: string; old_key_ended: boolean };
 
 const HOURS: Record<Overlap, number> = { none: 0, '1h': 1, '24h': 24, '7d': 168 };
 const HOUR_MS = 3_600_000;
@@ -133,13 +118,14 @@ const describeOldKey = ({ old_key_ended: isSet }: Rotated, overlap: Overlap, end
 
 export const RotateKey = ({ project, row, onClose, onChanged }: KeyProps) => {
   const { session, showSecret } = useShared();
-  const [overlap, setOverlap] = useState<Overlap>('24h');
-  const [expiry, setExpiry] = useState('same');
+  const { values, bind } = useForm<{ overlap: Overlap; expires_at: string }>({
+    overlap: '24h',
+    expires_at: 'same',
+  });
   const rotate = async () => {
-    const rotated = await session.api.post<Rotated>(pathOf(project, row.id, 'rotate'), {
-      overlap,
-      ...expiresAt(expiry),
-    });
+    const { overlap, expires_at: expiry } = values;
+    const body = { overlap, ...expiresAt(expiry) };
+    const rotated = await session.api('keys.rotate', { project, key: row.id }, body);
     onClose();
     const { replaces, old_key_ended: _, overlap: __, ...successor } = rotated;
     const end = oldEnd(rotated, overlap);
@@ -157,18 +143,9 @@ export const RotateKey = ({ project, row, onClose, onChanged }: KeyProps) => {
       onClose={onClose}
       onSubmit={rotate}
     >
-      {(failure) => (
-        <>
-          <p>The new key has the same plan and continues its counts.</p>
-          <Choices
-            legend="The old key works for"
-            value={overlap}
-            options={OVERLAPS}
-            onChange={setOverlap}
-          />
-          <Expiry value={expiry} failure={failure} onChange={setExpiry} isKept />
-        </>
-      )}
+      <p>The new key has the same plan and continues its counts.</p>
+      <Choices legend="The old key works for" options={OVERLAPS} {...bind('overlap')} />
+      <Expiry isKept {...bind('expires_at')} />
     </FormDialog>
   );
 };
@@ -178,7 +155,7 @@ export const RevokeKey = ({ project, row, onClose, onChanged }: KeyProps) => {
   const name = nameOf(row);
   const { counts } = row;
   const revoke = async () => {
-    await session.api.post(pathOf(project, row.id, 'revoke'));
+    await session.api('keys.revoke', { project, key: row.id });
     onClose();
     onChanged({ ...row, status: 'revoked' });
     announce(`Revoked “${name}”. Requests with it get 401.`);

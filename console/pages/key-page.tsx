@@ -1,4 +1,4 @@
-import type { AuditEntry, Key, PagedList, RequestPage } from '../api/types.ts';
+import type { AuditEntry, Key } from '../api/types.ts';
 import { Bars } from '../parts/bars.tsx';
 import { useShared } from '../parts/context.ts';
 import { Copied } from '../parts/copy.tsx';
@@ -12,7 +12,7 @@ import { Instant } from '../parts/time.tsx';
 import { nameInAudit } from './audit.tsx';
 import { useKeyActions } from './key-actions.tsx';
 import { KeyStatus } from './key-table.tsx';
-import { type KeyRow, loadCounts, nameOf, pathOf } from './keys-data.ts';
+import { type KeyRow, loadCounts, nameOf } from './keys-data.ts';
 import { RequestTable } from './requests.tsx';
 import { barsOf, lastDays, loadUsage } from './usage-data.ts';
 
@@ -111,16 +111,14 @@ const useKey = (project: string, id: string) => {
   return {
     row: useLoad<KeyRow>(id, async () => {
       const [key, counts] = await Promise.all([
-        api.get<Key>(pathOf(project, id)),
+        api('keys.show', { project, key: id }),
         loadCounts(api, project, { keys: id }),
       ]);
       return { ...key, counts: counts.get(id) };
     }),
     usage: useLoad(id, () => loadUsage(api, 'day', { ...filter, days: lastDays(DAYS) })),
-    requests: useLoad(id, () =>
-      api.get<RequestPage>('requests', { ...filter, limit: LAST_REQUESTS }),
-    ),
-    history: useLoad(id, () => api.get<PagedList<AuditEntry>>('audit', filter)),
+    requests: useLoad(id, () => api('requests.list', {}, { ...filter, limit: LAST_REQUESTS })),
+    history: useLoad(id, () => api('audit.list', {}, filter)),
   };
 };
 

@@ -1,22 +1,19 @@
-import { useState } from 'preact/hooks';
-import type { Key } from '../api/types.ts';
 import { useShared } from '../parts/context.ts';
-import { FormDialog } from '../parts/dialog.tsx';
+import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { SelectField, TextField } from '../parts/field.tsx';
 import { announce } from '../parts/notice.tsx';
 import { type KeyProps, MODELS_HINT, PlanSummary, usePlansOf } from './key-dialogs.tsx';
-import { nameOf, pathOf } from './keys-data.ts';
+import { nameOf } from './keys-data.ts';
 import { LimitFields, limitsIn, textsOf } from './limit-fields.tsx';
 
 /** Name of a key, and limits below those of its plan. */
 export const EditKey = ({ project, row, onClose, onChanged }: KeyProps) => {
   const { session, plans } = useShared();
-  const [name, setName] = useState(row.name ?? '');
-  const [limits, setLimits] = useState(textsOf(row));
-  const plan = plans.find(({ id }) => id === row.plan);
+  const { values, bind } = useForm({ name: row.name ?? '', ...textsOf(row) });
   const save = async () => {
+    const { name, ...limits } = values;
     const body = { name: name.trim() === '' ? null : name, ...limitsIn(limits, null) };
-    const changed = await session.api.post<Key>(pathOf(project, row.id), body);
+    const changed = await session.api('keys.set', { project, key: row.id }, body);
     onClose();
     onChanged({ ...changed, counts: row.counts });
     announce('Saved. The limits hold within 15 seconds.');
@@ -29,26 +26,13 @@ export const EditKey = ({ project, row, onClose, onChanged }: KeyProps) => {
       onClose={onClose}
       onSubmit={save}
     >
-      {(failure) => (
-        <>
-          <TextField
-            label="Name"
-            param="name"
-            maxLength={100}
-            failure={failure}
-            value={name}
-            onChange={setName}
-          />
-          <LimitFields
-            texts={limits}
-            failure={failure}
-            onChange={setLimits}
-            defaults={plan ?? {}}
-            modelsHint={MODELS_HINT}
-          />
-          <p class="hint">Empty: the limit of plan {row.plan}. A key may have lower limits only.</p>
-        </>
-      )}
+      <TextField label="Name" maxLength={100} {...bind('name')} />
+      <LimitFields
+        bind={bind}
+        defaults={plans.find(({ id }) => id === row.plan) ?? {}}
+        modelsHint={MODELS_HINT}
+      />
+      <p class="hint">Empty: the limit of plan {row.plan}. A key may have lower limits only.</p>
     </FormDialog>
   );
 };
@@ -57,42 +41,37 @@ export const EditKey = ({ project, row, onClose, onChanged }: KeyProps) => {
 export const MoveKey = ({ project, row, onClose, onChanged }: KeyProps) => {
   const { session } = useShared();
   const plans = usePlansOf(project);
-  const [chosen, setChosen] = useState(row.plan);
-  const plan = plans.find(({ id }) => id === chosen);
+  const { values, bind } = useForm({ plan: row.plan });
+  const plan = plans.find(({ id }) => id === values.plan);
   const move = async () => {
-    const moved = await session.api.post<Key>(pathOf(project, row.id, 'move'), { plan: chosen });
+    const moved = await session.api('keys.move', { project, key: row.id }, values);
     onClose();
     onChanged(moved);
-    announce(`“${nameOf(row)}” is on plan ${chosen} within 15 seconds.`);
+    announce(`“${nameOf(row)}” is on plan ${values.plan} within 15 seconds.`);
   };
   return (
     <FormDialog
       title={`Move “${nameOf(row)}” to another plan`}
       action="Move"
       busyAction="Moving…"
-      isReady={chosen !== row.plan}
+      isReady={values.plan !== row.plan}
       onClose={onClose}
       onSubmit={move}
     >
-      {(failure) => (
-        <SelectField
-          label="Plan"
-          param="plan"
-          failure={failure}
-          hint={
-            <>
-              {plan && <PlanSummary plan={plan} />}
-              <p>What the key has used counts against it.</p>
-            </>
-          }
-          value={chosen}
-          options={plans.map(({ id }) => ({
-            value: id,
-            label: id === row.plan ? `${id} (as now)` : id,
-          }))}
-          onChange={setChosen}
-        />
-      )}
+      <SelectField
+        label="Plan"
+        hint={
+          <>
+            {plan && <PlanSummary plan={plan} />}
+            <p>What the key has used counts against it.</p>
+          </>
+        }
+        options={plans.map(({ id }) => ({
+          value: id,
+          label: id === row.plan ? `${id} (as now)` : id,
+        }))}
+        {...bind('plan')}
+      />
     </FormDialog>
   );
 };

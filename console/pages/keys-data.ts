@@ -1,6 +1,6 @@
 import type { Api } from '../api/client.ts';
 import { ApiFailure } from '../api/failure.ts';
-import type { Key, KeyUsage, List, PagedList, Usage } from '../api/types.ts';
+import type { Key, KeyUsage, PagedList } from '../api/types.ts';
 
 export type KeyRow = Key & {
   /** Without its numbers if its plan does not exist; absent for a new key. */
@@ -18,9 +18,6 @@ export const isEnded = ({ status }: Pick<Key, 'status'>): boolean =>
 
 const byNewest = (one: KeyRow, other: KeyRow): number =>
   Number(isEnded(one)) - Number(isEnded(other)) || other.created_at.localeCompare(one.created_at);
-
-export const pathOf = (project: string, ...rest: string[]): string =>
-  ['projects', encodeURIComponent(project), 'keys', ...rest].join('/');
 
 export type KeyQuery = { q: string; status: string; cursor?: string | undefined };
 
@@ -47,7 +44,7 @@ export const findPasted = async (api: Api, text: string): Promise<Key | 'none' |
   const [key] = WHOLE_KEY.exec(text) ?? [];
   if (key === undefined) return undefined;
   try {
-    const { data } = await api.post<List<Key>>('keys/find', { sha256: await hashOf(key) });
+    const { data } = await api('keys.find', {}, { sha256: await hashOf(key) });
     return data[0] ?? 'none';
   } catch (error) {
     if (error instanceof ApiFailure && error.status === 404) return 'none';
@@ -61,8 +58,7 @@ export const loadCounts = async (
   project: string,
   query: (KeyQuery & { limit: number }) | { keys: string },
 ): Promise<Map<string, KeyUsage>> => {
-  const path = `projects/${encodeURIComponent(project)}/usage`;
-  const { data } = await api.get<List<KeyUsage>>(path, query);
+  const { data } = await api('quotas.list', { project }, query);
   return new Map(data.map((row) => [row.id, row]));
 };
 
@@ -74,7 +70,7 @@ export const loadRows = async (
 ): Promise<PagedList<KeyRow>> => {
   const query = { ...filter, limit: PAGE_SIZE };
   const [page, counts] = await Promise.all([
-    api.get<PagedList<Key>>(pathOf(project), query),
+    api('keys.list', { project }, query),
     loadCounts(api, project, query),
   ]);
   const rows = page.data.map((row) => ({ ...row, counts: counts.get(row.id) }));
@@ -84,7 +80,7 @@ export const loadRows = async (
 /** Upstream cost of this month by key, in dollars. */
 export const loadSpend = async (api: Api, project: string): Promise<Map<string, number>> => {
   const since = `${new Date().toISOString().slice(0, 7)}-01T00:00:00Z`;
-  const { data } = await api.get<Usage>('usage', { project, by: 'key', since });
+  const { data } = await api('usage', {}, { project, by: 'key', since });
   return new Map(data.map(({ key = '', cost_usd: cost }) => [key, cost]));
 };
 

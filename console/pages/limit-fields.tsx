@@ -1,4 +1,3 @@
-import type { ApiFailure } from '../api/failure.ts';
 import type { Plan } from '../api/types.ts';
 import { TextField } from '../parts/field.tsx';
 
@@ -34,40 +33,32 @@ export const limitsIn = (texts: LimitTexts, none: null | undefined) => ({
 });
 
 type FieldsProps = {
-  texts: LimitTexts;
-  failure: ApiFailure | undefined;
-  onChange: (texts: LimitTexts) => void;
+  bind: (name: LimitName) => { param: string; value: string; onChange: (text: string) => void };
   /** What applies where a field is empty, in grey. */
   defaults: Limits;
   modelsHint: string;
 };
 
 /** Limits of a plan, or of a key. */
-export const LimitFields = ({ texts, failure, onChange, defaults, modelsHint }: FieldsProps) => (
+export const LimitFields = ({ bind, defaults, modelsHint }: FieldsProps) => (
   <>
     <div class="fields">
       {NUMBERS.map(({ name, label }) => (
         <TextField
           key={name}
           label={label}
-          param={name}
           kind="number"
           placeholder={String(defaults[name] ?? 'no limit')}
-          failure={failure}
-          value={texts[name]}
-          onChange={(text) => onChange({ ...texts, [name]: text })}
+          {...bind(name)}
         />
       ))}
     </div>
     <TextField
       label="Models"
-      param="models"
       placeholder={defaults.models?.join('\n') ?? 'all models'}
       kind="lines"
-      failure={failure}
       hint={modelsHint}
-      value={texts.models}
-      onChange={(models) => onChange({ ...texts, models })}
+      {...bind('models')}
     />
   </>
 );

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { Member } from '../api/types.ts';
 import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
-import { FormDialog } from '../parts/dialog.tsx';
+import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { CheckList, SelectField, TextField } from '../parts/field.tsx';
 import { announce } from '../parts/notice.tsx';
 import { Page } from '../parts/page.tsx';
@@ -13,9 +13,6 @@ import { Search, useSettled } from '../parts/search.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Instant } from '../parts/time.tsx';
-
-const pathOf = (email: string, ...rest: string[]): string =>
-  ['members', encodeURIComponent(email), ...rest].join('/');
 
 const PROJECT = 'project:';
 
@@ -36,14 +33,13 @@ type DialogProps = { onClose: () => void; onChanged: () => void };
 
 const InviteMember = ({ onClose, onChanged }: DialogProps) => {
   const { session, project } = useShared();
-  const roles = useRoles();
-  const [email, setEmail] = useState('');
-  const [role, setRole] = useState(project === undefined ? 'viewer' : `${PROJECT}${project}`);
+  const { values, bind } = useForm({
+    email: '',
+    role: project === undefined ? 'viewer' : `${PROJECT}${project}`,
+  });
   const invite = async () => {
-    const { invitation } = await session.api.post<{ invitation: string }>('members', {
-      email,
-      role,
-    });
+    const { email } = values;
+    const { invitation } = await session.api('members.invite', {}, values);
     onClose();
     onChanged();
     announce(
@@ -60,26 +56,12 @@ const InviteMember = ({ onClose, onChanged }: DialogProps) => {
       onClose={onClose}
       onSubmit={invite}
     >
-      {(failure) => (
-        <>
-          <TextField
-            label="E-mail address"
-            param="email"
-            failure={failure}
-            hint="Who was invited before gets another e-mail."
-            value={email}
-            onChange={setEmail}
-          />
-          <SelectField
-            label="Role"
-            param="role"
-            failure={failure}
-            value={role}
-            options={roles}
-            onChange={setRole}
-          />
-        </>
-      )}
+      <TextField
+        label="E-mail address"
+        hint="Who was invited before gets another e-mail."
+        {...bind('email')}
+      />
+      <SelectField label="Role" options={useRoles()} {...bind('role')} />
     </FormDialog>
   );
 };
@@ -88,12 +70,14 @@ type MemberProps = DialogProps & { member: Member };
 
 const ChangeRoles = ({ member, onClose, onChanged }: MemberProps) => {
   const { session } = useShared();
-  const roles = useRoles();
-  const [chosen, setChosen] = useState(
-    roles.map(({ value }) => value).filter((role) => member.roles.some((own) => own === role)),
-  );
+  const options = useRoles();
+  const { values, bind } = useForm({
+    roles: options
+      .map(({ value }) => value)
+      .filter((role) => member.roles.some((own) => own === role)),
+  });
   const save = async () => {
-    await session.api.post(pathOf(member.email), { roles: chosen });
+    await session.api('members.set', { member: member.email }, values);
     onClose();
     onChanged();
     announce('Saved. A page that is open has the earlier roles for up to 15 minutes.');
@@ -103,19 +87,16 @@ const ChangeRoles = ({ member, onClose, onChanged }: MemberProps) => {
       title={`Roles of ${member.email}`}
       action="Save"
       busyAction="Saving…"
-      isReady={chosen.length > 0}
+      isReady={values.roles.length > 0}
       onClose={onClose}
       onSubmit={save}
     >
-      {() => (
-        <CheckList
-          legend="Roles"
-          hint="A member has at least one. Remove the member to end its access."
-          options={roles}
-          chosen={chosen}
-          onChange={setChosen}
-        />
-      )}
+      <CheckList
+        legend="Roles"
+        hint="A member has at least one. Remove the member to end its access."
+        options={options}
+        {...bind('roles')}
+      />
     </FormDialog>
   );
 };
@@ -123,7 +104,7 @@ const ChangeRoles = ({ member, onClose, onChanged }: MemberProps) => {
 const RemoveMember = ({ member: { email }, onClose, onChanged }: MemberProps) => {
   const { session } = useShared();
   const remove = async () => {
-    await session.api.post(pathOf(email, 'remove'));
+    await session.api('members.remove', { member: email });
     onClose();
     onChanged();
     announce(`Removed ${email}.`);
@@ -212,7 +193,7 @@ export const MembersPage = () => {
   const [typed, setTyped] = useState('');
   const q = useSettled(typed);
   const members = usePaged<Member>(`${project} ${q}`, (cursor) =>
-    session.api.get('members', { project, q, cursor }),
+    session.api('members.list', {}, { project, q, cursor }),
   );
   const [opened, setOpened] = useState<Opened>();
   const dialog = { onClose: () => setOpened(undefined), onChanged: members.reload };

@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { asFailure } from '../api/failure.ts';
-import type { CallOutcome, Check, List, Target } from '../api/types.ts';
+import type { CallOutcome, Check, Target } from '../api/types.ts';
 import { useShared } from '../parts/context.ts';
 import { dollars, milliseconds } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
@@ -9,7 +9,6 @@ import { Shown } from '../parts/states.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Instant } from '../parts/time.tsx';
 
-type Checks = { checks: Check[] };
 /** Outcomes by target and call; undefined while a call runs. */
 type Outcomes = Record<string, CallOutcome | undefined>;
 
@@ -148,7 +147,7 @@ const CHECK_COLUMNS: Column<Check>[] = [
 
 const Configuration = () => {
   const { session } = useShared();
-  const checks = useLoad('', () => session.api.get<Checks>('checks'));
+  const checks = useLoad('', () => session.api('checks', {}));
   return (
     <section class="section">
       <h2>Configuration</h2>
@@ -171,7 +170,7 @@ const Configuration = () => {
 /** The catalog's targets, the checks of the doctor, and a test of each target. */
 export const ModelsPage = () => {
   const { session } = useShared();
-  const listed = useLoad('', () => session.api.get<List<Target>>('targets'));
+  const listed = useLoad('', () => session.api('targets.list', {}));
   const [outcomes, setOutcomes] = useState<Outcomes>({});
   // Each call is paid for: none begins once the page is left.
   const isLeft = useRef(false);
@@ -187,8 +186,8 @@ export const ModelsPage = () => {
     for (const call of calls) {
       if (isLeft.current) return;
       put(place, call, undefined);
-      const outcome = await session.api
-        .post<CallOutcome>('targets/test', { place, call })
+      const outcome = await session
+        .api('targets.test', {}, { place, call })
         .catch(
           (error): CallOutcome => ({ result: 'failed', ms: 0, reason: asFailure(error).message }),
         );

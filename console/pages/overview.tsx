@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Api } from '../api/client.ts';
-import type { KeyUsage, RequestPage } from '../api/types.ts';
+import type { KeyUsage } from '../api/types.ts';
 import { Bars } from '../parts/bars.tsx';
 import { useShared } from '../parts/context.ts';
 import { count, percent } from '../parts/format.ts';
@@ -87,7 +87,7 @@ export const OverviewPage = () => {
   const subject = project ?? '';
   const usage = useLoad(subject, () => loadUsage(api, 'day', { project, days: lastDays(DAYS) }));
   const failed = useLoad(subject, () =>
-    api.get<RequestPage>('requests', { project, status: 'failed', limit: 5 }),
+    api('requests.list', {}, { project, status: 'failed', limit: 5 }),
   );
   const near = useLoad(subject, () => loadNear(api, project));
   return (

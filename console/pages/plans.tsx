@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { Plan } from '../api/types.ts';
 import { DeleteDialog } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
-import { FormDialog } from '../parts/dialog.tsx';
+import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { IdField, SelectField } from '../parts/field.tsx';
 import { count } from '../parts/format.ts';
 import { announce } from '../parts/notice.tsx';
@@ -14,23 +14,26 @@ import { LimitFields, limitsIn, NO_LIMITS, textsOf } from './limit-fields.tsx';
 
 const NEW = { ...NO_LIMITS, rpm: '60', quota: '10000' };
 
-const PERIODS = ['hour', 'day', 'month'].map((value) => ({ value, label: value }));
+const PERIODS = (['hour', 'day', 'month'] as const).map((value) => ({ value, label: value }));
 const REPLAYS = [
   { value: 'header', label: 'of requests with Idempotency-Key' },
   { value: 'retries', label: 'of those, and of retries of SDKs' },
   { value: 'off', label: 'never' },
-];
+] as const;
 
 const PlanDialog = ({ plan, onClose }: { plan: Plan | undefined; onClose: () => void }) => {
   const { session, reloadShared } = useShared();
-  const [id, setId] = useState('');
-  const [texts, setTexts] = useState(plan ? textsOf(plan) : NEW);
-  const [period, setPeriod] = useState<string>(plan?.period ?? 'month');
-  const [replay, setReplay] = useState<string>(plan?.replay ?? 'header');
+  const { values, bind } = useForm({
+    id: '',
+    ...(plan ? textsOf(plan) : NEW),
+    period: plan?.period ?? 'month',
+    replay: plan?.replay ?? 'header',
+  });
   const save = async () => {
+    const { id, period, replay, ...texts } = values;
     const body = { ...limitsIn(texts, plan ? null : undefined), period, replay };
-    if (plan) await session.api.post(`plans/${encodeURIComponent(plan.id)}`, body);
-    else await session.api.post('plans', { id, ...body });
+    if (plan) await session.api('plans.set', { plan: plan.id }, body);
+    else await session.api('plans.create', {}, { id, ...body });
     onClose();
     reloadShared();
     announce(plan ? 'Saved. The new limits hold within 15 seconds.' : `Created plan ${id}.`);
@@ -43,41 +46,21 @@ const PlanDialog = ({ plan, onClose }: { plan: Plan | undefined; onClose: () => 
       onClose={onClose}
       onSubmit={save}
     >
-      {(failure) => (
-        <>
-          {plan && <p>What keys have used is kept. The new limits hold within 15 seconds.</p>}
-          {!plan && <IdField failure={failure} value={id} onChange={setId} />}
-          <LimitFields
-            texts={texts}
-            failure={failure}
-            onChange={setTexts}
-            defaults={{}}
-            modelsHint="One id a line. Empty: all models, also later ones."
-          />
-          <div class="fields">
-            <SelectField
-              label="Period of the quota"
-              param="period"
-              failure={failure}
-              value={period}
-              options={PERIODS}
-              onChange={setPeriod}
-            />
-            <SelectField
-              label="Repeats get the same response"
-              param="replay"
-              failure={failure}
-              value={replay}
-              options={REPLAYS}
-              onChange={setReplay}
-            />
-          </div>
-          <p class="hint">
-            An event is sent when a key reaches 50, 80 and 100 % of its quota; the overview lists
-            these keys.
-          </p>
-        </>
-      )}
+      {plan && <p>What keys have used is kept. The new limits hold within 15 seconds.</p>}
+      {!plan && <IdField {...bind('id')} />}
+      <LimitFields
+        bind={bind}
+        defaults={{}}
+        modelsHint="One id a line. Empty: all models, also later ones."
+      />
+      <div class="fields">
+        <SelectField label="Period of the quota" options={PERIODS} {...bind('period')} />
+        <SelectField label="Repeats get the same response" options={REPLAYS} {...bind('replay')} />
+      </div>
+      <p class="hint">
+        An event is sent when a key reaches 50, 80 and 100 % of its quota; the overview lists these
+        keys.
+      </p>
     </FormDialog>
   );
 };

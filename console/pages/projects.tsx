@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { Project } from '../api/types.ts';
 import { DeleteDialog } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
-import { FormDialog } from '../parts/dialog.tsx';
+import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { CheckList, IdField, TextField } from '../parts/field.tsx';
 import { announce } from '../parts/notice.tsx';
 import { Page } from '../parts/page.tsx';
@@ -16,11 +16,14 @@ type DialogProps = { project: Project | undefined; onClose: () => void };
 
 const ProjectDialog = ({ project, onClose }: DialogProps) => {
   const { session, plans, reloadShared } = useShared();
-  const [id, setId] = useState('');
-  const [name, setName] = useState(project?.name ?? '');
-  const [maxKeys, setMaxKeys] = useState(String(project?.max_keys ?? ''));
-  const [allowed, setAllowed] = useState(project?.plans ?? []);
+  const { values, bind } = useForm({
+    id: '',
+    name: project?.name ?? '',
+    max_keys: String(project?.max_keys ?? ''),
+    plans: project?.plans ?? [],
+  });
   const save = async () => {
+    const { id, name, max_keys: maxKeys, plans: allowed } = values;
     // A new project has no fields that could be removed.
     const none = project ? null : undefined;
     const body = {
@@ -28,8 +31,8 @@ const ProjectDialog = ({ project, onClose }: DialogProps) => {
       max_keys: maxKeys === '' ? none : Number(maxKeys),
       plans: allowed.length === 0 ? none : allowed,
     };
-    if (project) await session.api.post(`projects/${encodeURIComponent(project.id)}`, body);
-    else await session.api.post('projects', { id, ...body });
+    if (project) await session.api('projects.set', { project: project.id }, body);
+    else await session.api('projects.create', {}, { id, ...body });
     onClose();
     reloadShared();
     announce(project ? 'Saved. It applies to new keys.' : `Created project ${id}.`);
@@ -42,37 +45,21 @@ const ProjectDialog = ({ project, onClose }: DialogProps) => {
       onClose={onClose}
       onSubmit={save}
     >
-      {(failure) => (
-        <>
-          {!project && <IdField failure={failure} value={id} onChange={setId} />}
-          <TextField
-            label="Name"
-            param="name"
-            maxLength={100}
-            failure={failure}
-            hint="What people call it."
-            value={name}
-            onChange={setName}
-          />
-          <TextField
-            label="Active keys at most"
-            param="max_keys"
-            kind="number"
-            placeholder="any number"
-            failure={failure}
-            hint="Each key has its own quota: without a maximum, members multiply it."
-            value={maxKeys}
-            onChange={setMaxKeys}
-          />
-          <CheckList
-            legend="Plans that its keys may have"
-            hint="None ticked: all plans. Keys that exist keep theirs."
-            options={plans.map((plan) => ({ value: plan.id, label: plan.id }))}
-            chosen={allowed}
-            onChange={setAllowed}
-          />
-        </>
-      )}
+      {!project && <IdField {...bind('id')} />}
+      <TextField label="Name" maxLength={100} hint="What people call it." {...bind('name')} />
+      <TextField
+        label="Active keys at most"
+        kind="number"
+        placeholder="any number"
+        hint="Each key has its own quota: without a maximum, members multiply it."
+        {...bind('max_keys')}
+      />
+      <CheckList
+        legend="Plans that its keys may have"
+        hint="None ticked: all plans. Keys that exist keep theirs."
+        options={plans.map((plan) => ({ value: plan.id, label: plan.id }))}
+        {...bind('plans')}
+      />
     </FormDialog>
   );
 };

@@ -123,9 +123,7 @@ const Facts = ({ record }: { record: RequestRecord }) => (
 /** One request: the verdict, its steps, and what to do. */
 export const RequestDetails = ({ id }: { id: string }) => {
   const { session } = useShared();
-  const request = useLoad(id, () =>
-    session.api.get<RequestRecord>(`requests/${encodeURIComponent(id)}`),
-  );
+  const request = useLoad(id, () => session.api('requests.show', { request: id }));
   return (
     <Page title="Request" subtitle={<Copied text={id} label="the request id" />}>
       <Shown of={request}>

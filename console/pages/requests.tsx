@@ -145,14 +145,18 @@ const RequestList = () => {
   const [days, setDays] = useState<Days>(named.length > 0 ? '7' : '1');
   const asked = `${project} ${key} ${status} ${days} ${JSON.stringify(who)}`;
   const requests = usePaged<RequestSummary>(asked, (cursor) =>
-    session.api.get('requests', {
-      project,
-      key,
-      status,
-      cursor,
-      ...who,
-      since: new Date(Date.now() - Number(days) * DAY_MS).toISOString(),
-    }),
+    session.api(
+      'requests.list',
+      {},
+      {
+        project,
+        key,
+        status,
+        cursor,
+        ...who,
+        since: new Date(Date.now() - Number(days) * DAY_MS).toISOString(),
+      },
+    ),
   );
   return (
     <Page

@@ -68,11 +68,15 @@ export const loadUsage = (
   by: Group,
   { project, key, days }: UsageQuery,
 ): Promise<Usage> =>
-  api.get<Usage>('usage', {
-    ...{ by, project, key },
-    since: `${days[0]}T00:00:00Z`,
-    until: `${days.at(-1)}T23:59:59.999Z`,
-  });
+  api(
+    'usage',
+    {},
+    {
+      ...{ by, project, key },
+      since: `${days[0]}T00:00:00Z`,
+      until: `${days.at(-1)}T23:59:59.999Z`,
+    },
+  );
 
 /** `2 s old`: what is newer is not counted yet. */
 export const ageOf = ({ age_seconds: age }: Usage): string => {

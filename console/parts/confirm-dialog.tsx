@@ -22,12 +22,8 @@ export const ConfirmDialog = ({ name, onConfirm, children, ...dialog }: ConfirmP
   const [typed, setTyped] = useState('');
   return (
     <FormDialog {...dialog} isDangerous isReady={typed.trim() === name} onSubmit={onConfirm}>
-      {() => (
-        <>
-          {children}
-          <TextField label={`Type ${name} to confirm`} value={typed} onChange={setTyped} />
-        </>
-      )}
+      {children}
+      <TextField label={`Type ${name} to confirm`} value={typed} onChange={setTyped} />
     </FormDialog>
   );
 };
@@ -43,7 +39,8 @@ type DeleteProps = {
 export const DeleteDialog = ({ kind, id, onClose, children }: DeleteProps) => {
   const { session, reloadShared } = useShared();
   const remove = async () => {
-    await session.api.post(`${kind}s/${encodeURIComponent(id)}/delete`);
+    if (kind === 'plan') await session.api('plans.delete', { plan: id });
+    else await session.api('projects.delete', { project: id });
     onClose();
     reloadShared();
     announce(`Deleted ${kind} ${id}.`);

@@ -1,5 +1,5 @@
-import type { ComponentChildren } from 'preact';
-import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { type ComponentChildren, createContext } from 'preact';
+import { useContext, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type ApiFailure, asFailure } from '../api/failure.ts';
 import { announce } from './notice.tsx';
 import { FailureBox } from './states.tsx';
@@ -58,7 +58,22 @@ type FormProps = {
   onClose: () => void;
   /** Throws to keep the dialog open with the reason. */
   onSubmit: () => Promise<void>;
-  children: (failure: ApiFailure | undefined) => ComponentChildren;
+  children: ComponentChildren;
+};
+
+const FailureContext = createContext<ApiFailure | undefined>(undefined);
+/** Why the call of the form around was rejected. */
+export const useFailure = () => useContext(FailureContext);
+
+/** What is typed into a form: `bind` is a field's member of the body, with its value. */
+export const useForm = <Values extends Record<string, unknown>>(initial: Values) => {
+  const [values, setValues] = useState(initial);
+  const bind = <Name extends keyof Values & string>(param: Name) => ({
+    param,
+    value: values[param],
+    onChange: (value: Values[Name]) => setValues((old) => ({ ...old, [param]: value })),
+  });
+  return { values, bind };
 };
 
 /** A dialog that makes one change: one click sends one request, and a failure keeps what was typed. */
@@ -88,7 +103,7 @@ export const FormDialog = (props: FormProps) => {
   return (
     <Dialog title={title} onClose={isBusy ? undefined : props.onClose}>
       <form ref={form} onSubmit={submit} noValidate>
-        {props.children(failure)}
+        <FailureContext.Provider value={failure}>{props.children}</FailureContext.Provider>
         {failure && failure.param === undefined && <FailureBox failure={failure} />}
         <div class="dialog-actions">
           <button type="button" class="button" disabled={isBusy} onClick={props.onClose}>

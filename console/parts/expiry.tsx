@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks';
-import type { ApiFailure } from '../api/failure.ts';
 import { Field } from './field.tsx';
 import { localTime } from './format.ts';
 
@@ -16,24 +15,19 @@ export const expiresAt = (choice: string): { expires_at?: string } => {
 };
 
 type ExpiryProps = {
+  param: string;
   value: string;
-  failure: ApiFailure | undefined;
   onChange: (choice: string) => void;
   /** The first choice keeps the end of the key that is replaced. */
   isKept?: boolean;
 };
 
 /** When a key ends. */
-export const Expiry = ({ value, failure, onChange, isKept = false }: ExpiryProps) => {
+export const Expiry = ({ param, value, onChange, isKept = false }: ExpiryProps) => {
   const [isDate, setDate] = useState(false);
   const { expires_at: end } = expiresAt(value);
   return (
-    <Field
-      label="Expires"
-      param="expires_at"
-      failure={failure}
-      hint={end && <p>Ends {localTime(end)}.</p>}
-    >
+    <Field label="Expires" param={param} hint={end && <p>Ends {localTime(end)}.</p>}>
       {(attributes) => (
         <div class="row">
           <select

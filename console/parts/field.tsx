@@ -1,19 +1,19 @@
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
-import type { ApiFailure } from '../api/failure.ts';
+import { useFailure } from './dialog.tsx';
 
 type FieldProps = {
   label: string;
   /** The member of the body that the field becomes: failures name it. */
   param?: string;
-  failure?: ApiFailure | undefined;
   hint?: ComponentChildren;
   children: (attributes: { id: string; 'aria-describedby': string }) => ComponentChildren;
 };
 
 /** A labelled control with a hint, and the failure of its member below it. */
-export const Field = ({ label, param, failure, hint, children }: FieldProps) => {
+export const Field = ({ label, param, hint, children }: FieldProps) => {
   const id = useId();
+  const failure = useFailure();
   const own = param !== undefined && failure?.param === param ? failure.message : undefined;
   return (
     <div class={own ? 'field is-wrong' : 'field'}>
@@ -62,24 +62,29 @@ export const TextField = ({
 );
 
 /** The id of what is created. */
-export const IdField = (field: Pick<TextFieldProps, 'failure' | 'value' | 'onChange'>) => (
-  <TextField label="Id" param="id" hint="Letters, digits, dots, dashes." {...field} />
+export const IdField = (field: Pick<TextFieldProps, 'param' | 'value' | 'onChange'>) => (
+  <TextField label="Id" hint="Letters, digits, dots, dashes." {...field} />
 );
 
-type SelectFieldProps = Omit<FieldProps, 'children'> & {
-  value: string;
-  options: readonly { value: string; label: string }[];
-  onChange: (value: string) => void;
+type SelectFieldProps<T extends string> = Omit<FieldProps, 'children'> & {
+  value: T;
+  options: readonly { value: T; label: string }[];
+  onChange: (value: T) => void;
 };
 
 /** A labelled choice of one value, out of sight until it is opened. */
-export const SelectField = ({ value, options, onChange, ...field }: SelectFieldProps) => (
+export const SelectField = <T extends string>({
+  value,
+  options,
+  onChange,
+  ...field
+}: SelectFieldProps<T>) => (
   <Field {...field}>
     {(attributes) => (
       <select
         {...attributes}
         value={value}
-        onChange={({ currentTarget }) => onChange(currentTarget.value)}
+        onChange={({ currentTarget }) => onChange(currentTarget.value as T)}
       >
         {options.map(({ value: one, label }) => (
           <option key={one} value={one}>
@@ -93,14 +98,15 @@ export const SelectField = ({ value, options, onChange, ...field }: SelectFieldP
 
 type CheckListProps = {
   legend: string;
+  param?: string;
   hint?: ComponentChildren;
   options: readonly { value: string; label: string }[];
-  chosen: readonly string[];
+  value: readonly string[];
   onChange: (chosen: string[]) => void;
 };
 
 /** Any number of values. */
-export const CheckList = ({ legend, hint, options, chosen, onChange }: CheckListProps) => (
+export const CheckList = ({ legend, hint, options, value: chosen, onChange }: CheckListProps) => (
   <fieldset class="check-list field">
     <legend>{legend}</legend>
     <div class="checks">
@@ -124,6 +130,7 @@ export const CheckList = ({ legend, hint, options, chosen, onChange }: CheckList
 
 type ChoicesProps<T extends string> = {
   legend: string;
+  param?: string;
   value: T;
   options: readonly { value: T; label: string }[];
   onChange: (value: T) => void;

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Api } from '../api/client.ts';
 import type { ApiFailure } from '../api/failure.ts';
-import type { Key, List, Project } from '../api/types.ts';
+import type { Project } from '../api/types.ts';
 import { Dialog } from './dialog.tsx';
 import { useLatest } from './latest.ts';
 import { moveFocus } from './move-focus.ts';
@@ -26,7 +26,7 @@ const isId = (text: string): boolean => /^\s*(?:req|key)_/.test(text);
 const hrefOfId = async (api: Api, text: string): Promise<string | undefined> => {
   if (text.startsWith('req_')) return hrefOf('requests', { id: text });
   if (!text.startsWith('key_')) return undefined;
-  const { data } = await api.post<List<Key>>('keys/find', { id: text });
+  const { data } = await api('keys.find', {}, { id: text });
   return hrefOf('keys', { id: text, project: data[0]?.project });
 };
 

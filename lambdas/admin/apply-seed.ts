@@ -2,8 +2,7 @@ import type { Change } from '../stores/audit-store.ts';
 import { isSamePlan, type Plan, type PlanStore } from '../stores/plan-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import type { Clock } from '../support/clock.ts';
-import type { Seed } from './input.ts';
-import type { AdminChange } from './operation.ts';
+import type { Operation } from './operation.ts';
 import type { CheckModels } from './plans.ts';
 
 type Parts = { projects: ProjectStore; plans: PlanStore; checkModels: CheckModels; clock: Clock };
@@ -22,12 +21,7 @@ const outcomesOf = (all: Applied[]): Outcome[] => all.map(({ outcome }) => outco
  * Creates the projects and plans that a file lists. Idempotent; removes no project or plan. A plan that differs
  * from the file is kept unless `force` is true: an operator may have raised its limit since the file was written.
  */
-export const createApplySeed = ({
-  projects,
-  plans,
-  checkModels,
-  clock,
-}: Parts): AdminChange<Seed> => {
+export const createApplySeed = ({ projects, plans, checkModels, clock }: Parts) => {
   const applyProject = async (project: { id: string; name?: string }): Promise<Applied> => {
     const { id } = project;
     const isCreated = await projects.createProject({ ...project, createdAt: clock.now() });
@@ -46,7 +40,7 @@ export const createApplySeed = ({
     const fields = { ...(before && { before }), after: plan };
     return applied(id, 'changed', { action: 'plans.set', plan: id, ...fields });
   };
-  return async ({ input: seed }) => {
+  const apply: Operation<'apply'> = async ({ input: seed }) => {
     // Validate every plan before the first write.
     for (const [index, plan] of seed.plans.entries()) checkModels(plan, `plans.${index}.models`);
     const [seededProjects, seededPlans] = await Promise.all([
@@ -59,4 +53,5 @@ export const createApplySeed = ({
       changes: [...seededProjects, ...seededPlans].flatMap(({ changes }) => changes),
     };
   };
+  return { apply };
 };

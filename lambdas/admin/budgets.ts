@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import type { KeyLifecycle } from '../keys/lifecycle.ts';
 import { holdAt } from '../metering/budgets.ts';
 import type { Action } from '../stores/audit-store.ts';
@@ -10,22 +9,10 @@ import { formatInstant } from '../support/clock.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
 import { dollarsOf } from '../support/public-usage.ts';
 import { requireKey } from './key-changes.ts';
-import type { AdminChange, AdminOperation } from './operation.ts';
+import type { Operation } from './operation.ts';
 import { requireProject } from './projects.ts';
 
 const NANOS = 1e9;
-/** Sums of nanos are exact up to nine million dollars. */
-const MAX_DOLLARS = 1_000_000;
-
-export const BudgetChange = z
-  .strictObject({
-    max_usd: z.number().min(0.01).max(MAX_DOLLARS).exactOptional(),
-    period: z.enum(['hour', 'day', 'month', 'total']).exactOptional(),
-    /** A paused budget counts, and limits nothing. */
-    paused: z.boolean().exactOptional(),
-  })
-  .refine((input) => Object.keys(input).length > 0, 'must have max_usd, period or paused');
-type BudgetChange = z.infer<typeof BudgetChange>;
 
 type Parts = {
   budgets: BudgetStore;
@@ -119,7 +106,7 @@ export const budgetHandlers = ({ budgets, keys, lifecycle, projects, clock }: Pa
     ...fields,
   });
 
-  const set: AdminChange<BudgetChange> = async ({ parameters, input, identity }) => {
+  const set: Operation<'budgets.set'> = async ({ parameters, input, identity }) => {
     const owner = await ownerOf(parameters);
     const { scope, id, name } = owner;
     const before = await budgets.findBudget(scope, id);
@@ -138,7 +125,7 @@ export const budgetHandlers = ({ budgets, keys, lifecycle, projects, clock }: Pa
     return { status: 200, body: after, changes: [changeOf('budgets.set', parameters, fields)] };
   };
 
-  const remove: AdminChange = async ({ parameters }) => {
+  const remove: Operation<'budgets.delete'> = async ({ parameters }) => {
     const owner = await ownerOf(parameters);
     const before = publicBudget(await require(owner));
     await tellKeys(owner, undefined);
@@ -147,15 +134,23 @@ export const budgetHandlers = ({ budgets, keys, lifecycle, projects, clock }: Pa
     return { status: 200, body, changes: [changeOf('budgets.delete', parameters, { before })] };
   };
 
-  const show: AdminOperation = async ({ parameters }) => {
+  const show: Operation<'budgets.show'> = async ({ parameters }) => {
     const body = await withState(await require(await ownerOf(parameters)));
     return { status: 200, body };
   };
 
-  const list: AdminOperation = async () => {
+  const list: Operation<'budgets.list'> = async () => {
     const data = await Promise.all((await budgets.listBudgets()).map(withState));
     return { status: 200, body: { data } };
   };
 
-  return { list, show, set, remove };
+  return {
+    'budgets.list': list,
+    'budgets.show': show,
+    'budgets.set': set,
+    'budgets.delete': remove,
+    'key-budgets.show': show,
+    'key-budgets.set': set,
+    'key-budgets.delete': remove,
+  };
 };

@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import type { Calibration, Receipt } from '../catalog/calibrate.ts';
 import type { Target } from '../catalog/catalog.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
@@ -7,8 +6,8 @@ import { mergeDescending } from '../support/async-lists.ts';
 import { type Clock, DAY_MS } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { MAX_RECORD_DAYS } from '../tables.ts';
-import { Instant, keptRange, readQuery } from './input.ts';
-import type { AdminOperation } from './operation.ts';
+import { keptRange } from './input.ts';
+import type { Operation } from './operation.ts';
 import { readPage } from './page.ts';
 import { projectsSeenBy } from './projects.ts';
 import { type Placed, placedTargets } from './targets.ts';
@@ -25,12 +24,6 @@ export type CalibrationParts = {
 /** The newest receipts that are read: a fit of more takes longer and is hardly better. */
 const MAX_RECEIPTS = 300;
 
-const Query = z.strictObject({
-  /** Id of a model; all models if it is absent. */
-  model: z.string().exactOptional(),
-  since: Instant.exactOptional(),
-});
-
 const percent = (share: number): number => Math.round(share * 1_000) / 10;
 
 /** Whether the provider counted a prompt whose counts were kept. */
@@ -46,7 +39,7 @@ const receiptOf = ({ promptCounts = [], inputTokens = 0 }: RequestRecord): Recei
 });
 
 /** What each target counts per message, tool and text, by what its provider has counted. */
-export const createCalibration = (parts: CalibrationParts): AdminOperation => {
+export const createCalibration = (parts: CalibrationParts) => {
   const { models, records, projects, calibrate, clock } = parts;
 
   const publicCalibration = ({ place, target }: Placed, found: RequestRecord[]) => {
@@ -69,9 +62,9 @@ export const createCalibration = (parts: CalibrationParts): AdminOperation => {
     };
   };
 
-  return async ({ query, identity }) => {
+  const calibration: Operation<'calibration'> = async ({ query, identity }) => {
     const now = clock.now();
-    const { model: id, since = now - 30 * DAY_MS } = readQuery(Query, query);
+    const { model: id, since = now - 30 * DAY_MS } = query;
     const isWanted = (model: string) => id === undefined || id === model;
     const targets = placedTargets(models).filter(({ model }) => isWanted(model.id));
     if (id !== undefined && targets.length === 0) {
@@ -89,4 +82,5 @@ export const createCalibration = (parts: CalibrationParts): AdminOperation => {
     });
     return { status: 200, body: { data: targets.map((each) => publicCalibration(each, found)) } };
   };
+  return { calibration };
 };

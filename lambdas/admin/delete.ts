@@ -5,7 +5,7 @@ import { listOf } from '../support/async-lists.ts';
 import type { Clock } from '../support/clock.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
 import { recentlyAdmitted, requireNotDeleted, UNLISTED_MS } from './admit-key.ts';
-import type { AdminChange } from './operation.ts';
+import type { Operation } from './operation.ts';
 import { publicProject } from './projects.ts';
 import { statusAt } from './public-key.ts';
 import { projectNotFound } from './roles.ts';
@@ -31,7 +31,9 @@ export const deleteHandlers = ({ projects, plans, keys, clock }: Parts) => {
   };
 
   /** Its history, requests and audit remain, and its id is not used again. */
-  const deleteProject: AdminChange = async ({ parameters: { project: id = '' } }) => {
+  const deleteProject: Operation<'projects.delete'> = async ({
+    parameters: { project: id = '' },
+  }) => {
     const changed = await projects.changeProject(id, async (stored) => {
       requireNotDeleted(stored);
       const now = clock.now();
@@ -47,7 +49,7 @@ export const deleteHandlers = ({ projects, plans, keys, clock }: Parts) => {
     return { status: 200, body: after, changes };
   };
 
-  const deletePlan: AdminChange = async ({ parameters: { plan: id = '' } }) => {
+  const deletePlan: Operation<'plans.delete'> = async ({ parameters: { plan: id = '' } }) => {
     const before = await plans.findPlan(id);
     if (!before) throw notFound(`Plan '${id}' not found.`);
     // Read before the keys: what is assigned from here on, the condition of the deletion sees.
@@ -65,5 +67,5 @@ export const deleteHandlers = ({ projects, plans, keys, clock }: Parts) => {
     return { status: 200, body: { id, deleted: true }, changes };
   };
 
-  return { deleteProject, deletePlan };
+  return { 'projects.delete': deleteProject, 'plans.delete': deletePlan };
 };

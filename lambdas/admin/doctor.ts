@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import type { Model } from '../catalog/catalog.ts';
 import type { presetOf } from '../catalog/preset-age.ts';
 import { periodOf } from '../metering/limits.ts';
@@ -18,9 +17,9 @@ import type { UpstreamSecrets } from '../upstreams/secrets.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import { type Check, failed, ok, warning } from './check.ts';
 import { checkCatalog } from './check-catalog.ts';
-import type { AdminOperation } from './operation.ts';
+import type { Operation } from './operation.ts';
 import { checkRetirements } from './retirements.ts';
-import { CALLS, createTestTarget } from './target-test.ts';
+import { createTestTarget } from './target-test.ts';
 import { callsOf, placedTargets } from './targets.ts';
 
 export type DoctorParts = {
@@ -185,13 +184,11 @@ export const checkPresets = ({
 
 // --- the operations ---
 
-export const TargetTest = z.strictObject({ place: z.string(), call: z.enum(CALLS) });
-
 /** `check` makes no call to a provider; `test` makes one, and costs no unit. */
 export const doctorHandlers = (parts: DoctorParts) => {
   const testTarget = createTestTarget(parts);
 
-  const check: AdminOperation = async () => {
+  const check: Operation<'checks'> = async () => {
     const checks = await Promise.all([
       checkCatalog(parts.models),
       checkSecrets(parts),
@@ -212,7 +209,7 @@ export const doctorHandlers = (parts: DoctorParts) => {
     return { status: 200, body: { now, checks: checks.flat(), targets } };
   };
 
-  const test: AdminOperation<z.infer<typeof TargetTest>> = async ({ input }) => {
+  const test: Operation<'targets.test'> = async ({ input }) => {
     const { place, call } = input;
     const found = placedTargets(parts.models).find((each) => each.place === place);
     if (!found) throw invalidRequest(`The catalog has no target ${place}.`, { param: 'place' });
@@ -222,5 +219,5 @@ export const doctorHandlers = (parts: DoctorParts) => {
     return { status: 200, body: { check: `${call} call`, ...outcome, place: at } };
   };
 
-  return { check, test };
+  return { checks: check, 'targets.test': test };
 };

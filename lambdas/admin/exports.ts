@@ -1,7 +1,6 @@
-import * as z from 'zod';
 import { FOCUS_VERSION, type FocusNames, focusRowsOf } from '../history/focus.ts';
 import { ageOf, rowsIn } from '../history/read-usage.ts';
-import { EVENT_FORMS, type EventForm, eventsOf, METERS } from '../records/events.ts';
+import { EVENT_FORMS, type EventForm, eventsOf } from '../records/events.ts';
 import { HISTORY_DAYS, type HistoryStore, type UsageRow } from '../stores/history-store.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
@@ -9,10 +8,11 @@ import type { RecordStore, RequestRecord } from '../stores/record-store.ts';
 import { type Clock, dayOf, formatInstant, HOUR_MS } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { MAX_RECORD_DAYS } from '../tables.ts';
-import { Instant, keptRange, readQuery, SoughtId } from './input.ts';
-import type { AdminOperation } from './operation.ts';
+import { keptRange } from './input.ts';
+import type { Operation } from './operation.ts';
 import { readPage } from './page.ts';
 import { projectsSeenBy, requireProject } from './projects.ts';
+import { EXPORT_CURSOR, type ExportQuery } from './queries.ts';
 
 type Parts = {
   models: readonly { id: string; owned_by: string }[];
@@ -26,29 +26,7 @@ type Parts = {
 
 /** Rows of the history, of which each becomes some 5 of 1.3 KB; a response has at most 6 MB. */
 const PAGE_ROWS = 400;
-/** Events of 0.5 to 1 KB. */
-const PAGE_RECORDS = 2_000;
-
-/** Until when the export reads, a project, and in it the last item. */
-const CURSOR = /^(\d{1,15})\|([\w.-]{1,64})(?:\|(.{1,400}))?$/;
-
-const Query = z.strictObject({
-  from: Instant,
-  to: Instant.exactOptional(),
-  project: SoughtId.exactOptional(),
-  /** The account that pays the providers, in FOCUS. */
-  account: z.string().min(1).max(100).default('model-router'),
-  /** What events of Stripe count. */
-  meter: z.enum(METERS).default('cost'),
-  /** Of a page, at most. */
-  limit: z.coerce.number().int().min(1).max(PAGE_RECORDS).default(PAGE_RECORDS),
-  cursor: z
-    .string()
-    .regex(CURSOR, 'must be the next_cursor of an earlier response')
-    .exactOptional(),
-});
-type Query = z.infer<typeof Query>;
-type Asked = Query & { ids: string[]; from: number; to: number };
+type Asked = ExportQuery & { ids: string[]; from: number; to: number };
 
 type Source<Item> = {
   limit: number;
@@ -59,7 +37,7 @@ type Source<Item> = {
 
 /** A page of one project, and the cursor of the next one, which may be of the next project. */
 const pageOf = async <Item>({ ids, to, cursor }: Asked, { read, ...source }: Source<Item>) => {
-  const [, , projectId = ids[0] ?? '', place] = CURSOR.exec(cursor ?? '') ?? [];
+  const [, , projectId = ids[0] ?? '', place] = EXPORT_CURSOR.exec(cursor ?? '') ?? [];
   const index = ids.indexOf(projectId);
   if (index === -1) return { projectId, data: [], next_cursor: null };
   const page = await readPage(read(projectId, place), { ...source, isWanted: () => true });
@@ -82,7 +60,7 @@ const recordBefore = (place: string | undefined) => {
 };
 
 /** Costs and usage in the forms of finance tools, billing systems and warehouses, page by page. */
-export const createExport = (parts: Parts): AdminOperation => {
+export const createExport = (parts: Parts) => {
   const { models, records, history, projects, keys, clock } = parts;
   const { settledUntil = () => clock.now() - HOUR_MS } = parts;
 
@@ -120,23 +98,24 @@ export const createExport = (parts: Parts): AdminOperation => {
     return { ...page, data: page.data.flatMap((record) => eventsOf(record, form, meter)) };
   };
 
-  return async ({ parameters: { format = '' }, query, identity }) => {
+  const run: Operation<'export'> = async ({ parameters, query, identity }) => {
+    const { format = '' } = parameters;
     const form = EVENT_FORMS.find((name) => name === format);
     if (form === undefined && format !== 'focus') {
       throw invalidRequest(`The format must be focus, ${EVENT_FORMS.join(', ')}.`, { status: 404 });
     }
-    const wanted = readQuery(Query, query);
-    const { project, cursor, from: since, to: until = clock.now() } = wanted;
+    const { project, cursor, from: since, to: until = clock.now() } = query;
     if (project !== undefined) await requireProject(projects, project, identity);
     const ids = project === undefined ? await projectsSeenBy(projects, identity) : [project];
     // Records of later requests may still be written: the next export begins here.
     const settled = form === undefined ? until : Math.min(until, settledUntil());
-    const [, first = String(settled)] = CURSOR.exec(cursor ?? '') ?? [];
+    const [, first = String(settled)] = EXPORT_CURSOR.exec(cursor ?? '') ?? [];
     const range = { since, until: Number(first) };
     const days = form === undefined ? HISTORY_DAYS : MAX_RECORD_DAYS + 1;
-    const asked = { ...wanted, ids: ids.toSorted(), ...keptRange(range, days, clock.now()) };
+    const asked = { ...query, ids: ids.toSorted(), ...keptRange(range, days, clock.now()) };
     const { projectId: _, ...page } = form ? await events(asked, form) : await focus(asked);
     const shown = { from: formatInstant(asked.from), to: formatInstant(asked.to) };
     return { status: 200, body: { format, ...shown, ...page } };
   };
+  return { export: run };
 };

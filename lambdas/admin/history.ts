@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { lastDayOf, type Reconciled } from '../history/close-periods.ts';
 import type { HistoryJob } from '../history/history-job.ts';
-import { ageOf, GROUPINGS, publicRow, rowsIn } from '../history/read-usage.ts';
-import { isWhoGrouping, readGroups, WHO_GROUPINGS } from '../history/read-who.ts';
+import { ageOf, publicRow, rowsIn } from '../history/read-usage.ts';
+import { isWhoGrouping, readGroups } from '../history/read-who.ts';
 import { DayTooLong, type Share } from '../history/share.ts';
 import { HISTORY_DAYS, type HistoryStore, type UsageRow } from '../stores/history-store.ts';
 import type { KeyStore } from '../stores/key-store.ts';
@@ -11,10 +11,11 @@ import { UnreadableItem } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
 import { DAY_MS, dayOf } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
-import { Instant, keptRange, Month, readQuery, SoughtId } from './input.ts';
-import type { AdminOperation } from './operation.ts';
+import { keptRange, Month, readInput } from './input.ts';
+import type { Operation } from './operation.ts';
 import { readPage } from './page.ts';
 import { projectsSeenBy, requireProject } from './projects.ts';
+import { USAGE_CURSOR, type UsageQuery } from './queries.ts';
 import type { Identity } from './roles.ts';
 
 type Parts = {
@@ -26,9 +27,6 @@ type Parts = {
 };
 
 const DEFAULT_DAYS = 30;
-
-/** A project, and in it the day, key and model of the last row. */
-const CURSOR = /^([\w.-]{1,64})(?:\|(\d{4}-\d\d-\d\d)\|(\w{0,64})\|(.{0,300}))?$/;
 
 /** About 310 bytes each: a response has at most 6 MB. */
 const PAGE_ROWS = 5_000;
@@ -71,15 +69,10 @@ const placeOf = ({ projectId, day, keyId, model }: UsageRow): string =>
 
 /** Where a page begins: the first project's first row by default. */
 const readCursor = (cursor: string | undefined, [first = '']: string[]) => {
-  const [, projectId = first, day, keyId = '', model = ''] = CURSOR.exec(cursor ?? '') ?? [];
+  const [, projectId = first, day, keyId = '', model = ''] = USAGE_CURSOR.exec(cursor ?? '') ?? [];
   return { projectId, after: day === undefined ? undefined : { day, keyId, model } };
 };
 
-const ReconcileQuery = z.strictObject({
-  project: SoughtId.exactOptional(),
-  /** The project that the last page has stopped in, and where, or the one that it has stopped before. */
-  cursor: SoughtId.exactOptional(),
-});
 /** After this time a page begins no other step; the REST API ends a request after 29 s. */
 const RECONCILE_MS = 5_000;
 /** After this time it stops within a step. */
@@ -91,23 +84,6 @@ const publicComparison = ({ projectId, meterId, period, used, recorded }: Reconc
   ...{ period, used, recorded },
   difference: used - recorded,
 });
-
-const UsageQuery = z.strictObject({
-  since: Instant.exactOptional(),
-  /** Not included, if it is the first instant of a day. */
-  until: Instant.exactOptional(),
-  by: z
-    .enum(GROUPINGS)
-    .or(z.string().refine(isWhoGrouping, `must be ${GROUPINGS.join(', ')}, ${WHO_GROUPINGS}`))
-    .exactOptional(),
-  project: SoughtId.exactOptional(),
-  key: SoughtId.exactOptional(),
-  cursor: z
-    .string()
-    .regex(CURSOR, 'must be the next_cursor of an earlier response')
-    .exactOptional(),
-});
-type UsageQuery = z.infer<typeof UsageQuery>;
 
 const notOfOneKey = () =>
   invalidRequest(
@@ -165,8 +141,7 @@ export const historyHandlers = ({ history, reconcileProject, projects, keys, clo
     return { ...days, ...age, data: page.data.map(publicRow), next_cursor: next };
   };
 
-  const usage: AdminOperation = async ({ query, identity }) => {
-    const wanted = readQuery(UsageQuery, query);
+  const usage: Operation<'usage'> = async ({ query: wanted, identity }) => {
     const now = clock.now();
     const { since = now - DEFAULT_DAYS * DAY_MS, until = now + 1, by, key } = wanted;
     const days = daysOf(since, until, now);
@@ -185,8 +160,10 @@ export const historyHandlers = ({ history, reconcileProject, projects, keys, clo
   };
 
   /** A month of a project by model and key, and what its meters counted. */
-  const statement: AdminOperation = async ({ parameters: { project = '', month: text = '' } }) => {
-    const { month } = readQuery(z.strictObject({ month: Month }), { month: text });
+  const statement: Operation<'statement'> = async ({
+    parameters: { project = '', month: text = '' },
+  }) => {
+    const { month } = readInput(z.strictObject({ month: Month }), { month: text });
     await requireProject(projects, project);
     const range = { projectId: project, from: `${month}-01`, to: lastDayOf(month) };
     const { data: sums, total } = await readGroups(limitRows(history), [range], {
@@ -227,8 +204,7 @@ export const historyHandlers = ({ history, reconcileProject, projects, keys, clo
   };
 
   /** Brings the history up to date and compares each closed period with its records, project after project. */
-  const reconcile: AdminOperation = async ({ query, identity }) => {
-    const wanted = readQuery(ReconcileQuery, query);
+  const reconcile: Operation<'reconcile'> = async ({ query: wanted, identity }) => {
     const ids = await projectsOf(wanted, identity);
     const startedAt = clock.now();
     const isOver = () => clock.now() - startedAt >= RECONCILE_MS;

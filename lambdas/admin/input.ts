@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { REPLAY_MODES } from '../stores/plan-store.ts';
-import { DAY_MS, MINUTE_MS } from '../support/clock.ts';
+import { DAY_MS, HOUR_MS } from '../support/clock.ts';
 import { describeIssue } from '../support/describe-issue.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
@@ -24,13 +24,12 @@ const Name = z
   .min(1)
   .max(100)
   .refine(isPrintable, 'must not contain control or invisible characters');
+export const KEY_ID = /^key_\w{1,40}$/;
 /** Far above any real limit, far below where a counter loses precision. */
 const Count = z.number().multipleOf(1, 'must be an integer').min(0).max(1_000_000_000_000);
 const Concurrency = Count.min(1);
 /** Of an e-mail address, the longest id; DynamoDB rejects a key above 2 KB. */
 export const MAX_ID_LENGTH = 128;
-/** What a list is filtered by. */
-export const SoughtId = z.string().max(MAX_ID_LENGTH);
 export const Instant = z.iso
   .datetime({ offset: true, error: 'must be a date and time such as 2027-01-31T00:00:00Z' })
   .transform((text) => Date.parse(text));
@@ -70,23 +69,21 @@ const PlanIds = z
   .transform((ids) => [...new Set(ids)]);
 const MaxKeys = Count.max(1_000);
 
-export const NewProject = z.strictObject({
+const NewProject = z.strictObject({
   id: Id,
   name: Name.exactOptional(),
   plans: PlanIds.exactOptional(),
   max_keys: MaxKeys.exactOptional(),
 });
-export type NewProject = z.infer<typeof NewProject>;
 
 /** `null` removes a name, or allows all plans or any number of keys. */
-export const ProjectChange = z
+const ProjectChange = z
   .strictObject({
     name: Name.nullable().exactOptional(),
     plans: PlanIds.nullable().exactOptional(),
     max_keys: MaxKeys.nullable().exactOptional(),
   })
   .refine((fields) => Object.keys(fields).length > 0, 'must have a field to change');
-export type ProjectChange = z.infer<typeof ProjectChange>;
 
 const PlanFields = {
   rpm: Count,
@@ -96,11 +93,10 @@ const PlanFields = {
   models: ModelIds.exactOptional(),
   replay: z.enum(REPLAY_MODES).exactOptional(),
 };
-export const NewPlan = z.strictObject({ id: Id, ...PlanFields });
-export type NewPlan = z.infer<typeof NewPlan>;
+const NewPlan = z.strictObject({ id: Id, ...PlanFields });
 
 /** `models: null` allows all models again, `concurrency: null` any number of requests in flight. */
-export const PlanChange = z.strictObject({
+const PlanChange = z.strictObject({
   rpm: Count.exactOptional(),
   quota: Count.exactOptional(),
   period: PlanFields.period.exactOptional(),
@@ -108,7 +104,6 @@ export const PlanChange = z.strictObject({
   models: ModelIds.nullable().exactOptional(),
   replay: PlanFields.replay,
 });
-export type PlanChange = z.infer<typeof PlanChange>;
 
 const Email = z
   .string()
@@ -120,17 +115,15 @@ const MemberRole = z.custom<Role>(
   'must be operator, viewer or project:ID',
 );
 
-export const NewMember = z.strictObject({ email: Email, role: MemberRole });
-export type NewMember = z.infer<typeof NewMember>;
+const NewMember = z.strictObject({ email: Email, role: MemberRole });
 
-export const MemberChange = z.strictObject({
+const MemberChange = z.strictObject({
   roles: z
     .array(MemberRole)
     .min(1)
     .max(100)
     .transform((roles) => [...new Set(roles)]),
 });
-export type MemberChange = z.infer<typeof MemberChange>;
 
 /** At most the plan's limits. */
 const KeyLimitFields = {
@@ -139,16 +132,15 @@ const KeyLimitFields = {
   concurrency: Concurrency.exactOptional(),
   models: ModelIds.exactOptional(),
 };
-export const NewKeyInput = z.strictObject({
+const NewKeyInput = z.strictObject({
   plan: Id,
   name: Name.exactOptional(),
   expires_at: Instant.exactOptional(),
   ...KeyLimitFields,
 });
-export type NewKeyInput = z.infer<typeof NewKeyInput>;
 
 /** `null` removes a name, or a limit below the plan's. */
-export const KeySettings = z
+const KeySettings = z
   .strictObject({
     name: Name.nullable().exactOptional(),
     rpm: Count.nullable().exactOptional(),
@@ -157,70 +149,34 @@ export const KeySettings = z
     models: ModelIds.nullable().exactOptional(),
   })
   .refine((fields) => Object.keys(fields).length > 0, 'must have a field to change');
-export type KeySettings = z.infer<typeof KeySettings>;
 
-export const KeyMove = z.strictObject({ plan: Id });
-export type KeyMove = z.infer<typeof KeyMove>;
+const KeyMove = z.strictObject({ plan: Id });
 
 /** One of both: the SHA-256 of a whole key in hex, or its first characters as lists show them. */
-export const FindKey = z
+const FindKey = z
   .strictObject({
     sha256: z
       .string()
       .regex(/^[\da-f]{64}$/, 'must be 64 hexadecimal digits')
       .exactOptional(),
     start: z.string().length(13, 'must be the first 13 characters of a key').exactOptional(),
-    id: z
-      .string()
-      .regex(/^key_\w{1,40}$/, 'must be the id of a key')
-      .exactOptional(),
+    id: z.string().regex(KEY_ID, 'must be the id of a key').exactOptional(),
   })
   .refine((fields) => Object.keys(fields).length === 1, 'must have one of sha256, start and id');
-export type FindKey = z.infer<typeof FindKey>;
 
-const KEY_ID = /^key_\w{1,40}$/;
-
-export const KeyQuery = z.strictObject({
-  /** Part of a name, an id or the first characters, in any case. */
-  q: z.string().max(100).exactOptional(),
-  status: z.enum(['active', 'paused', 'expired', 'revoked', 'unreadable']).exactOptional(),
-  limit: z.coerce.number().int().min(1).max(1_000).default(1_000),
-  cursor: z
-    .string()
-    .regex(KEY_ID, 'must be the next_cursor of an earlier response')
-    .exactOptional(),
-});
-export type KeyQuery = z.output<typeof KeyQuery>;
-
-/** Each key of a page is a read of its meter. */
-const MAX_METERS = 200;
-
-/** Counts of a page of keys, or of the keys that it names. */
-export const KeyUsageQuery = z.strictObject({
-  ...KeyQuery.shape,
-  limit: z.coerce.number().int().min(1).max(MAX_METERS).default(MAX_METERS),
-  keys: z
-    .string()
-    .transform((ids) => ids.split(','))
-    .pipe(z.array(z.string().regex(KEY_ID)).max(MAX_METERS))
-    .exactOptional(),
-});
-
-const HOUR_MS = 60 * MINUTE_MS;
 /** How long a replaced key keeps working. */
 export const OVERLAPS_MS = { none: 0, '1h': HOUR_MS, '24h': DAY_MS, '7d': 7 * DAY_MS };
 
-export const Rotation = z.strictObject({
+const Rotation = z.strictObject({
   overlap: z.enum(['none', '1h', '24h', '7d']).default('24h'),
   expires_at: Instant.exactOptional(),
 });
-export type Rotation = z.infer<typeof Rotation>;
 
 const hasUniqueIds = (items: { id: string }[]): boolean =>
   new Set(items.map(({ id }) => id)).size === items.length;
 
 /** Projects and plans of a seed file; `force` overwrites plans that differ. */
-export const Seed = z.strictObject({
+const Seed = z.strictObject({
   projects: z
     .array(z.strictObject({ id: Id, name: Name.exactOptional() }))
     .refine(hasUniqueIds, 'must not contain an id twice')
@@ -228,16 +184,43 @@ export const Seed = z.strictObject({
   plans: z.array(NewPlan).refine(hasUniqueIds, 'must not contain an id twice').default([]),
   force: z.boolean().default(false),
 });
-export type Seed = z.infer<typeof Seed>;
+
+/** Sums of nanos are exact up to nine million dollars. */
+const MAX_DOLLARS = 1_000_000;
+
+const BudgetChange = z
+  .strictObject({
+    max_usd: z.number().min(0.01).max(MAX_DOLLARS).exactOptional(),
+    period: z.enum(['hour', 'day', 'month', 'total']).exactOptional(),
+    /** A paused budget counts, and limits nothing. */
+    paused: z.boolean().exactOptional(),
+  })
+  .refine((input) => Object.keys(input).length > 0, 'must have max_usd, period or paused');
+/** A whole response, a streamed one, and one that may call a tool. */
+export const CALLS = ['whole', 'streamed', 'tool'] as const;
+const TargetTest = z.strictObject({ place: z.string(), call: z.enum(CALLS) });
+
+/** The body of a change or a run; of the others it has no fields. */
+export const BODIES = {
+  'projects.create': NewProject,
+  'projects.set': ProjectChange,
+  'plans.create': NewPlan,
+  'plans.set': PlanChange,
+  'keys.create': NewKeyInput,
+  'keys.set': KeySettings,
+  'keys.move': KeyMove,
+  'keys.rotate': Rotation,
+  'keys.find': FindKey,
+  'budgets.set': BudgetChange,
+  'key-budgets.set': BudgetChange,
+  'members.invite': NewMember,
+  'members.set': MemberChange,
+  'targets.test': TargetTest,
+  apply: Seed,
+};
 
 const lineOf = ({ path, message }: z.core.$ZodIssue): string =>
   path.length === 0 ? `The body ${message}` : `${path.join('.')}: ${message}`;
-
-/** Reads the parameters of a query. @throws ApiError 400 that lists the issues with their names */
-export const readQuery = <T extends z.ZodType>(
-  schema: T,
-  query: Readonly<Record<string, string>>,
-): z.output<T> => readInput(schema, query);
 
 /** @throws ApiError 400 that lists the issues with their paths; of a long list its beginning and end */
 export const readInput = <T extends z.ZodType>(schema: T, body: unknown): z.output<T> => {

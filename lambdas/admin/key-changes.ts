@@ -8,9 +8,8 @@ import type { Clock } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { requireAllowedPlan, requireAssigned } from './admit-key.ts';
-import type { KeyMove, KeySettings } from './input.ts';
 import { checkKeyLimits } from './key-limits.ts';
-import type { AdminChange, AdminRequest } from './operation.ts';
+import type { Operation } from './operation.ts';
 import type { CheckModels } from './plans.ts';
 import { auditedKey, keyNotFound, publicKey } from './public-key.ts';
 
@@ -43,11 +42,9 @@ export const requireKey = async (
   return record;
 };
 
-type Parameters = AdminRequest['parameters'];
-
 /** Changes of a key that keep its secret and its counters; they apply within 15 seconds. */
 export const keyChangeHandlers = ({ lifecycle, plans, projects, checkModels, clock }: Parts) => {
-  const require = ({ project = '', key = '' }: Parameters): Promise<KeyRecord> =>
+  const require = ({ project = '', key = '' }: Record<string, string>): Promise<KeyRecord> =>
     requireKey(lifecycle, { projectId: project, keyId: key });
 
   const apply = async (action: Action, record: KeyRecord, change: KeyChange) => {
@@ -63,7 +60,7 @@ export const keyChangeHandlers = ({ lifecycle, plans, projects, checkModels, clo
     };
   };
 
-  const set: AdminChange<KeySettings> = async ({ parameters, input }) => {
+  const set: Operation<'keys.set'> = async ({ parameters, input }) => {
     const record = await require(parameters);
     const { rpm, quota, concurrency, models } = input;
     if (models) checkModels({ models });
@@ -78,7 +75,7 @@ export const keyChangeHandlers = ({ lifecycle, plans, projects, checkModels, clo
   };
 
   /** The counters stay: what is used counts against the new plan's limits. */
-  const move: AdminChange<KeyMove> = async ({ parameters, input }) => {
+  const move: Operation<'keys.move'> = async ({ parameters, input }) => {
     const record = await require(parameters);
     const { id: planId } = await requirePlan(plans, input.plan);
     const project = await projects.findProject(record.projectId);
@@ -87,11 +84,11 @@ export const keyChangeHandlers = ({ lifecycle, plans, projects, checkModels, clo
     return apply('keys.move', record, { planId });
   };
 
-  const pause: AdminChange = async ({ parameters }) =>
+  const pause: Operation<'keys.pause'> = async ({ parameters }) =>
     apply('keys.pause', await require(parameters), { status: 'paused' });
 
-  const resume: AdminChange = async ({ parameters }) =>
+  const resume: Operation<'keys.resume'> = async ({ parameters }) =>
     apply('keys.resume', await require(parameters), { status: 'active' });
 
-  return { set, move, pause, resume };
+  return { 'keys.set': set, 'keys.move': move, 'keys.pause': pause, 'keys.resume': resume };
 };

@@ -8,21 +8,15 @@ import type { Clock } from '../support/clock.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import type { AdmitKey } from './admit-key.ts';
-import {
-  type FindKey,
-  KeyQuery,
-  type NewKeyInput,
-  OVERLAPS_MS,
-  type Rotation,
-  readQuery,
-} from './input.ts';
+import { OVERLAPS_MS } from './input.ts';
 import { requireKey, requirePlan } from './key-changes.ts';
 import { checkKeyLimits } from './key-limits.ts';
-import type { AdminChange, AdminOperation } from './operation.ts';
+import type { Operation } from './operation.ts';
 import { readPage } from './page.ts';
 import type { CheckModels } from './plans.ts';
 import { projectsSeenBy, requireProject } from './projects.ts';
 import { auditedKey, keyNotFound, publicKey, statusAt } from './public-key.ts';
+import type { KeyQuery } from './queries.ts';
 import { type Identity, maySee } from './roles.ts';
 
 type Parts = {
@@ -64,18 +58,17 @@ export const readKeyPage = (
 
 /** Reads keys. */
 const keyLists = ({ lifecycle, keys, projects, clock }: Parts) => {
-  const list: AdminOperation = async ({ parameters: { project = '' }, query }) => {
-    const wanted = readQuery(KeyQuery, query);
+  const list: Operation<'keys.list'> = async ({ parameters: { project = '' }, query }) => {
     await requireProject(projects, project);
     const now = clock.now();
-    const page = await readKeyPage(keys, project, wanted, now);
+    const page = await readKeyPage(keys, project, query, now);
     return {
       status: 200,
       body: { ...page, data: page.data.map((record) => publicKey(record, now)) },
     };
   };
 
-  const show: AdminOperation = async ({ parameters: { project = '', key = '' } }) => {
+  const show: Operation<'keys.show'> = async ({ parameters: { project = '', key = '' } }) => {
     const record = await lifecycle.find({ projectId: project, keyId: key });
     if (!record) throw keyNotFound(project, key);
     return { status: 200, body: publicKey(record, clock.now()) };
@@ -96,7 +89,7 @@ const keyLists = ({ lifecycle, keys, projects, clock }: Parts) => {
   };
 
   /** By the SHA-256 of the whole key, the first characters that lists show, or its id. In any project. */
-  const find: AdminOperation<FindKey> = async ({ input: { sha256, start, id }, identity }) => {
+  const find: Operation<'keys.find'> = async ({ input: { sha256, start, id }, identity }) => {
     const found =
       sha256 === undefined
         ? await inAnyProject((key) => key.start === start || key.keyId === id, identity)
@@ -106,14 +99,14 @@ const keyLists = ({ lifecycle, keys, projects, clock }: Parts) => {
     return { status: 200, body: { data } };
   };
 
-  return { list, show, find };
+  return { 'keys.list': list, 'keys.show': show, 'keys.find': find };
 };
 
 export const keyHandlers = (parts: Parts) => {
   const { lifecycle, admitKey, newKeyId, plans, projects, budgets, checkModels, clock } = parts;
 
   /** The response contains the key itself, this once. */
-  const create: AdminChange<NewKeyInput> = async ({ parameters: { project = '' }, input }) => {
+  const create: Operation<'keys.create'> = async ({ parameters: { project = '' }, input }) => {
     const { plan: planId, expires_at: expiresAt, name, ...limits } = input;
     requireFuture(expiresAt, clock.now());
     checkModels(limits);
@@ -134,7 +127,7 @@ export const keyHandlers = (parts: Parts) => {
   };
 
   /** The response contains the successor itself, this once. It shares the old key's counters. */
-  const rotate: AdminChange<Rotation> = async ({ parameters, input }) => {
+  const rotate: Operation<'keys.rotate'> = async ({ parameters, input }) => {
     const { project = '', key: keyId = '' } = parameters;
     const { overlap, expires_at: expiresAt } = input;
     requireFuture(expiresAt, clock.now());
@@ -156,7 +149,9 @@ export const keyHandlers = (parts: Parts) => {
     };
   };
 
-  const revoke: AdminChange = async ({ parameters: { project = '', key: keyId = '' } }) => {
+  const revoke: Operation<'keys.revoke'> = async ({
+    parameters: { project = '', key: keyId = '' },
+  }) => {
     const record = await lifecycle.revoke({ projectId: project, keyId });
     if (!record) throw keyNotFound(project, keyId);
     const { planId: plan } = record;
@@ -169,5 +164,10 @@ export const keyHandlers = (parts: Parts) => {
     };
   };
 
-  return { ...keyLists(parts), create, rotate, revoke };
+  return {
+    ...keyLists(parts),
+    'keys.create': create,
+    'keys.rotate': rotate,
+    'keys.revoke': revoke,
+  };
 };

@@ -1,10 +1,8 @@
-import * as z from 'zod';
 import type { Change } from '../stores/audit-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import { formatInstant } from '../support/clock.ts';
 import { ApiError, apiError, invalidRequest, notFound } from '../support/errors.ts';
-import { type MemberChange, type NewMember, readQuery, SoughtId } from './input.ts';
-import type { AdminChange, AdminOperation } from './operation.ts';
+import type { Operation } from './operation.ts';
 import { type Identity, isRole, projectOf, type Role } from './roles.ts';
 
 type User = { email: string; status: 'invited' | 'active' | 'disabled'; invitedAt: number };
@@ -30,16 +28,6 @@ type Parts = {
   members?: Members | undefined;
   projects: Pick<ProjectStore, 'findProject'>;
 };
-
-const MemberQuery = z.strictObject({
-  /** The beginning of an address. */
-  q: z
-    .string()
-    .regex(/^[^\s"\\]{0,100}$/, 'must be the beginning of an e-mail address')
-    .default(''),
-  project: SoughtId.exactOptional(),
-  cursor: z.string().max(4_000).exactOptional(),
-});
 
 /** A member as the admin API returns it. */
 export const publicMember = ({ email, status, invitedAt }: User, groups: string[] = []) => ({
@@ -110,9 +98,8 @@ export const memberHandlers = ({ members, projects }: Parts) => {
     for (const role of roles) await pool.addToGroup(email, role);
   };
 
-  const list: AdminOperation = async ({ query }) => {
-    const { q, project, cursor } = readQuery(MemberQuery, query);
-    return withPool(async (pool) => {
+  const list: Operation<'members.list'> = async ({ query: { q, project, cursor } }) =>
+    withPool(async (pool) => {
       const { users, nextToken } = await (project === undefined
         ? pool.listUsers(q, cursor)
         : pool.listGroup(`project:${project}`, cursor));
@@ -120,10 +107,9 @@ export const memberHandlers = ({ members, projects }: Parts) => {
       const data = users.map((user, index) => publicMember(user, groups[index]));
       return { status: 200, body: { data, next_cursor: nextToken ?? null } };
     });
-  };
 
   /** A member that exists gets the role in addition to its others. */
-  const invite: AdminChange<NewMember> = async ({ input: { email: member, role } }) => {
+  const invite: Operation<'members.invite'> = async ({ input: { email: member, role } }) => {
     await requireProjects([role], 'role');
     return withPool(async (pool) => {
       const invitation = await pool.invite(member);
@@ -135,7 +121,7 @@ export const memberHandlers = ({ members, projects }: Parts) => {
     });
   };
 
-  const set: AdminChange<MemberChange> = async ({ identity, parameters, input: { roles } }) => {
+  const set: Operation<'members.set'> = async ({ identity, parameters, input: { roles } }) => {
     const member = emailIn(parameters);
     if (!roles.includes('operator')) requireOther(identity, member);
     await requireProjects(roles, 'roles');
@@ -151,7 +137,7 @@ export const memberHandlers = ({ members, projects }: Parts) => {
     });
   };
 
-  const remove: AdminChange = async ({ identity, parameters }) => {
+  const remove: Operation<'members.remove'> = async ({ identity, parameters }) => {
     const member = emailIn(parameters);
     requireOther(identity, member);
     return withPool(async (pool) => {
@@ -162,5 +148,10 @@ export const memberHandlers = ({ members, projects }: Parts) => {
     });
   };
 
-  return { list, invite, set, remove };
+  return {
+    'members.list': list,
+    'members.invite': invite,
+    'members.set': set,
+    'members.remove': remove,
+  };
 };

@@ -1,31 +1,43 @@
 import type * as z from 'zod';
 import type { JsonReply } from '../endpoints/endpoint.ts';
+import {
+  methodOf,
+  type NamesOf,
+  type Need,
+  OPERATIONS,
+  type OperationName,
+} from '../operations.ts';
 import type { Action, Change } from '../stores/audit-store.ts';
-import { readInput } from './input.ts';
-import type { Identity, Need } from './roles.ts';
+import { BODIES, NoFields, readInput } from './input.ts';
+import { QUERIES } from './queries.ts';
+import type { Identity } from './roles.ts';
+
+type OutputOf<Schemas, Name> = Name extends keyof Schemas
+  ? z.output<Schemas[Name] & z.ZodType>
+  : unknown;
 
 /** A request past the shared middlewares and the check of its roles. */
-export type AdminRequest<Input = unknown> = {
+export type AdminRequest<Input = unknown, Query = unknown> = {
   identity: Identity;
   /** What the path's `{placeholders}` stood for, percent-decoded. */
   parameters: Record<string, string>;
-  /** Parameters of the query, decoded. */
-  query: Readonly<Record<string, string>>;
-  /** The body: parsed JSON, then what the route's schema made of it; undefined for GET. */
+  /** Parameters of the query, as the operation's schema reads them. */
+  query: Query;
+  /** The body, as the operation's schema reads it. */
   input: Input;
 };
 
-/** What an operation of the admin API does. @throws ApiError */
-export type AdminOperation<Input = unknown> = (request: AdminRequest<Input>) => Promise<JsonReply>;
+type Changed = JsonReply & { changes: Change[] };
 
-/** The same of an operation that changes something. An `ApiError` below 500 means that it changed nothing. */
-export type AdminChange<Input = unknown> = (
-  request: AdminRequest<Input>,
-) => Promise<JsonReply & { changes: Change[] }>;
+/** What each operation does. An `ApiError` below 500 of a change means that it changed nothing. @throws ApiError */
+export type Operations = {
+  [Name in OperationName]: (
+    request: AdminRequest<OutputOf<typeof BODIES, Name>, OutputOf<typeof QUERIES, Name>>,
+  ) => Promise<Name extends NamesOf<'change'> ? Changed : JsonReply>;
+};
+export type Operation<Name extends OperationName> = Operations[Name];
 
-type Prepared = { input: unknown; perform(): Promise<JsonReply & { changes?: Change[] }> };
-
-/** A row of the table of operations (operations.ts). */
+/** An operation as the handler finds and runs it. */
 export type AdminRoute = {
   method: 'GET' | 'POST';
   /** A path below the prefix of the API; each `{name}` takes one segment. */
@@ -33,54 +45,34 @@ export type AdminRoute = {
   need: Need;
   /** The audit's name of what the operation changes; undefined if it changes nothing. */
   action: Action | undefined;
-  /** Validates the body before anything is done. @throws ApiError 400 */
-  prepare(request: AdminRequest): Prepared;
+  /** Validates query and body before anything is done. @throws ApiError 400 */
+  prepare(request: AdminRequest): {
+    input: unknown;
+    perform(): Promise<JsonReply & { changes?: Change[] }>;
+  };
 };
 
-/** An operation that only reads. */
-export const read = (need: Need, pattern: string, operate: AdminOperation): AdminRoute => ({
-  method: 'GET',
-  pattern,
-  need,
-  action: undefined,
-  prepare: (request) => ({ input: undefined, perform: () => operate(request) }),
-});
+/** Budgets of keys are budgets in the audit. */
+const actionOf = (name: NamesOf<'change'>): Action => name.replace(/^key-/, '') as Action;
 
-const prepareWith =
-  <Input extends z.ZodType, Reply>(
-    schema: Input,
-    operate: (request: AdminRequest<z.output<Input>>) => Promise<Reply>,
-  ) =>
-  (request: AdminRequest) => {
-    const input = readInput(schema, request.input);
-    return { input, perform: () => operate({ ...request, input }) };
-  };
+const schemaOf = (schemas: Partial<Record<OperationName, z.ZodType>>, name: OperationName) =>
+  schemas[name];
 
-/** An operation with a body that changes no project, plan or key. */
-export const run = <Input extends z.ZodType>(
-  need: Need,
-  pattern: string,
-  schema: Input,
-  operate: AdminOperation<z.output<Input>>,
-): AdminRoute => ({
-  method: 'POST',
-  pattern,
-  need,
-  action: undefined,
-  prepare: prepareWith(schema, operate),
-});
-
-/** An operation whose changes the audit keeps. */
-export const change = <Input extends z.ZodType>(
-  need: Need,
-  pattern: string,
-  action: Action,
-  schema: Input,
-  operate: AdminChange<z.output<Input>>,
-): AdminRoute => ({
-  method: 'POST',
-  pattern,
-  need,
-  action,
-  prepare: prepareWith(schema, operate),
-});
+/** The routes of the operations: the one place where a row, its schemas and its function meet. */
+export const routesOf = (operations: Operations): AdminRoute[] =>
+  (Object.keys(OPERATIONS) as OperationName[]).map((name) => {
+    const [kind, need, pattern] = OPERATIONS[name];
+    const operate = operations[name] as (request: AdminRequest) => Promise<JsonReply>;
+    const [body, query] = [schemaOf(BODIES, name) ?? NoFields, schemaOf(QUERIES, name)];
+    return {
+      method: methodOf(name),
+      pattern,
+      need,
+      action: kind === 'change' ? actionOf(name as NamesOf<'change'>) : undefined,
+      prepare: (request) => {
+        const input = kind === 'read' ? undefined : readInput(body, request.input);
+        const asked = query ? readInput(query, request.query) : request.query;
+        return { input, perform: () => operate({ ...request, query: asked, input }) };
+      },
+    };
+  });

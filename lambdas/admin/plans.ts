@@ -2,8 +2,8 @@ import type { Change } from '../stores/audit-store.ts';
 import type { Plan, PlanStore } from '../stores/plan-store.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
-import { changedTo, type NewPlan, type PlanChange } from './input.ts';
-import type { AdminChange, AdminOperation } from './operation.ts';
+import { changedTo } from './input.ts';
+import type { Operation } from './operation.ts';
 
 /** Rejects a plan that names models outside the catalog. @throws ApiError 400 */
 export type CheckModels = (plan: Pick<Plan, 'models'>, path?: string) => void;
@@ -27,12 +27,12 @@ export const planHandlers = ({
   plans: PlanStore;
   checkModels: CheckModels;
 }) => {
-  const list: AdminOperation = async () => {
+  const list: Operation<'plans.list'> = async () => {
     const data = (await plans.listPlans()).toSorted((a, b) => (a.id < b.id ? -1 : 1));
     return { status: 200, body: { data } };
   };
 
-  const create: AdminChange<NewPlan> = async ({ input: plan }) => {
+  const create: Operation<'plans.create'> = async ({ input: plan }) => {
     checkModels(plan);
     if (await plans.createPlan(plan)) {
       const changes: Change[] = [{ action: 'plans.create', plan: plan.id, after: plan }];
@@ -42,7 +42,7 @@ export const planHandlers = ({
   };
 
   /** Counts are kept: the new limits apply to what is already used, within 15 seconds. */
-  const set: AdminChange<PlanChange> = async ({ parameters: { plan: id = '' }, input }) => {
+  const set: Operation<'plans.set'> = async ({ parameters: { plan: id = '' }, input }) => {
     const { models, concurrency, ...limits } = input;
     if (models) checkModels({ models });
     const changed = await plans.changePlan(id, (stored) => {
@@ -69,5 +69,5 @@ export const planHandlers = ({
     }
   };
 
-  return { list, create, set };
+  return { 'plans.list': list, 'plans.create': create, 'plans.set': set };
 };

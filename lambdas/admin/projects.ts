@@ -5,8 +5,8 @@ import type { Clock } from '../support/clock.ts';
 import { formatInstant } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
-import { changedTo, type NewProject, type ProjectChange } from './input.ts';
-import type { AdminChange, AdminOperation } from './operation.ts';
+import { changedTo } from './input.ts';
+import type { Operation } from './operation.ts';
 import { type Identity, maySee, projectNotFound } from './roles.ts';
 
 /** A project as the admin API returns it. */
@@ -56,13 +56,13 @@ export const projectsSeenBy = async (
 type Parts = { projects: ProjectStore; plans: Pick<PlanStore, 'findPlan'>; clock: Clock };
 
 export const projectHandlers = ({ projects, plans, clock }: Parts) => {
-  const list: AdminOperation = async ({ identity }) => {
+  const list: Operation<'projects.list'> = async ({ identity }) => {
     const all = await projects.listProjects();
     const data = all.filter(({ id, deletedAt }) => deletedAt === undefined && maySee(identity, id));
     return { status: 200, body: { data: data.map(publicProject) } };
   };
 
-  const create: AdminChange<NewProject> = async ({ input }) => {
+  const create: Operation<'projects.create'> = async ({ input }) => {
     const { max_keys: maxKeys, ...fields } = input;
     await requirePlans(plans, input.plans);
     const project = { ...fields, ...omitUndefined({ maxKeys }), createdAt: clock.now() };
@@ -78,7 +78,7 @@ export const projectHandlers = ({ projects, plans, clock }: Parts) => {
   };
 
   /** Keys that exist keep working; plans and number of keys apply to new ones. */
-  const set: AdminChange<ProjectChange> = async ({ parameters: { project: id = '' }, input }) => {
+  const set: Operation<'projects.set'> = async ({ parameters: { project: id = '' }, input }) => {
     await requirePlans(plans, input.plans ?? []);
     const changed = await projects.changeProject(id, (stored) => {
       const { name, plans: allowed, maxKeys, ...rest } = stored;
@@ -99,5 +99,5 @@ export const projectHandlers = ({ projects, plans, clock }: Parts) => {
     return { status: 200, body: after, changes };
   };
 
-  return { list, create, set };
+  return { 'projects.list': list, 'projects.create': create, 'projects.set': set };
 };

@@ -9,9 +9,8 @@ import { UnreadableItem } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
 import { formatInstant, minuteOf } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
-import { KeyUsageQuery, readQuery } from './input.ts';
 import { readKeyPage } from './keys.ts';
-import type { AdminOperation } from './operation.ts';
+import type { Operation } from './operation.ts';
 import { requireProject } from './projects.ts';
 import { publicKey } from './public-key.ts';
 
@@ -85,8 +84,8 @@ export const usageHandlers = (parts: Parts) => {
     return found.filter((record) => record !== undefined);
   };
 
-  const list: AdminOperation = async ({ parameters: { project = '' }, query }) => {
-    const { keys: ids, ...wanted } = readQuery(KeyUsageQuery, query);
+  const list: Operation<'quotas.list'> = async ({ parameters: { project = '' }, query }) => {
+    const { keys: ids, ...wanted } = query;
     await requireProject(projects, project);
     const now = clock.now();
     const [page, allPlans] = await Promise.all([
@@ -100,5 +99,5 @@ export const usageHandlers = (parts: Parts) => {
     return { status: 200, body: { ...page, data: await Promise.all(rows) } };
   };
 
-  return { list };
+  return { 'quotas.list': list };
 };

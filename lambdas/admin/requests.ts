@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import { findTurnBefore } from '../records/explain-cache.ts';
 import { recordForOperator, summaryOf } from '../records/public-record.ts';
 import { publicRefused, refusedSummaryOf } from '../records/public-refused.ts';
@@ -16,10 +15,11 @@ import type { Clock } from '../support/clock.ts';
 import { DAY_MS } from '../support/clock.ts';
 import { notFound } from '../support/errors.ts';
 import { MAX_RECORD_DAYS } from '../tables.ts';
-import { Instant, keptRange, readQuery, SoughtId } from './input.ts';
-import type { AdminOperation } from './operation.ts';
+import { keptRange } from './input.ts';
+import type { Operation } from './operation.ts';
 import { readPage } from './page.ts';
 import { projectsSeenBy, requireProject } from './projects.ts';
+import type { RequestQuery } from './queries.ts';
 import { type Identity, seesAll } from './roles.ts';
 
 type Parts = {
@@ -31,44 +31,6 @@ type Parts = {
   keys: Pick<KeyStore, 'findKeyById' | 'listKeys'>;
   clock: Clock;
 };
-
-const CURSOR = /^(?<day>\d{4}-\d{2}-\d{2})\|(?<id>req_\w{24})$/;
-
-/** The place that a cursor names. */
-const Cursor = z
-  .string()
-  .regex(CURSOR, 'must be the next_cursor of an earlier response')
-  .transform((text): RecordPlace => {
-    const [day = '', id = ''] = text.split('|');
-    return { day, id };
-  });
-
-const Named = z.string().min(1).max(256);
-
-const ListQuery = z.strictObject({
-  project: SoughtId.exactOptional(),
-  key: SoughtId.exactOptional(),
-  /** A status, its class (`5xx`), or an outcome. */
-  status: z
-    .string()
-    .regex(
-      /^(?:[1-5]\d\d|[1-5]xx|finished|abandoned|failed|refused)$/,
-      'must be 429, 5xx or failed',
-    )
-    .exactOptional(),
-  /** As the record has them. */
-  user: Named.exactOptional(),
-  session: Named.exactOptional(),
-  agent: Named.exactOptional(),
-  client: Named.exactOptional(),
-  /** `name=value`. */
-  tag: Named.exactOptional(),
-  since: Instant.exactOptional(),
-  until: Instant.exactOptional(),
-  limit: z.coerce.number().int().min(1).max(1_000).default(50),
-  cursor: Cursor.exactOptional(),
-});
-type ListQuery = z.infer<typeof ListQuery>;
 
 /** With a unit or without. */
 type Listed = RequestRecord | RefusedRequest;
@@ -86,7 +48,7 @@ const hasStatus = (listed: Listed, wanted: string | undefined): boolean =>
 
 const DIMENSIONS = ['user', 'session', 'agent', 'client'] as const;
 
-const isFor = (listed: Listed, { tag, ...wanted }: ListQuery): boolean => {
+const isFor = (listed: Listed, { tag, ...wanted }: RequestQuery): boolean => {
   const { tags = [], ...who }: Who = (isRefused(listed) ? undefined : listed.who) ?? {};
   const hasAll = DIMENSIONS.every(
     (name) => wanted[name] === undefined || wanted[name] === who[name],
@@ -107,7 +69,10 @@ export const requestHandlers = ({ records, projects, keys, clock }: Parts) => {
   ];
 
   /** The only projects that may hold the records. */
-  const projectsOf = async ({ project, key }: ListQuery, identity: Identity): Promise<string[]> => {
+  const projectsOf = async (
+    { project, key }: RequestQuery,
+    identity: Identity,
+  ): Promise<string[]> => {
     if (project !== undefined) {
       await requireProject(projects, project, identity);
       return [project];
@@ -137,8 +102,7 @@ export const requestHandlers = ({ records, projects, keys, clock }: Parts) => {
     return ({ keyId = '' }: Listed): string | null => byId.get(keyId) ?? null;
   };
 
-  const list: AdminOperation = async ({ query, identity }) => {
-    const wanted = readQuery(ListQuery, query);
+  const list: Operation<'requests.list'> = async ({ query: wanted, identity }) => {
     const now = clock.now();
     const { since = now - DAY_MS, until, cursor: before } = wanted;
     const range = keptRange({ since, until }, MAX_RECORD_DAYS + 1, now);
@@ -161,7 +125,7 @@ export const requestHandlers = ({ records, projects, keys, clock }: Parts) => {
     return { status: 200, body: { ...page, data } };
   };
 
-  const find: AdminOperation = async ({ parameters: { request = '' }, identity }) => {
+  const find: Operation<'requests.show'> = async ({ parameters: { request = '' }, identity }) => {
     const read = async (id: string): Promise<Listed | undefined> =>
       (await records.findRecord(id, request)) ?? records.findRefused(id, request);
     const found = await Promise.all((await allSeenBy(identity)).map(read));
@@ -178,5 +142,5 @@ export const requestHandlers = ({ records, projects, keys, clock }: Parts) => {
     );
   };
 
-  return { list, find };
+  return { 'requests.list': list, 'requests.show': find };
 };

@@ -1,3 +1,4 @@
+import type { Need } from '../operations.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
 
 /**
@@ -17,12 +18,6 @@ export const isRole = (name: string): name is Role =>
 
 /** Who makes a request, and in which roles. Without a role every operation is denied. */
 export type Identity = { name: string; roles: readonly Role[] };
-
-/**
- * What an operation requires. `operate`: an operator; `manage-project` and `see-project`: that for the project of
- * its path; `see-all`: an operator or a viewer; `see-own`: any role, and the operation returns only what `maySee` allows.
- */
-export type Need = 'operate' | 'manage-project' | 'see-project' | 'see-all' | 'see-own';
 
 export const seesAll = ({ roles }: Identity): boolean =>
   roles.includes('operator') || roles.includes('viewer');

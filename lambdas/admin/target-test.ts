@@ -5,9 +5,8 @@ import { UpstreamError, type UpstreamErrorKind } from '../protocols/rejections/u
 import { collect } from '../protocols/streams/collect.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
+import type { CALLS } from './input.ts';
 
-/** A whole response, a streamed one, and one that may call a tool. */
-export const CALLS = ['whole', 'streamed', 'tool'] as const;
 export type CallName = (typeof CALLS)[number];
 
 export type CallOutcome = {

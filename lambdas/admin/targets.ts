@@ -3,9 +3,9 @@ import type { BreakerState, BreakerStore } from '../stores/breaker-store.ts';
 import { formatInstant } from '../support/clock.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { placeOf } from './check.ts';
-import type { AdminOperation } from './operation.ts';
+import { CALLS } from './input.ts';
+import type { Operation } from './operation.ts';
 import { publicRetirement, type RetirementParts, readKeysUsing } from './retirements.ts';
-import { CALLS } from './target-test.ts';
 
 export type Placed = { place: string; model: Model; target: Target };
 
@@ -53,7 +53,7 @@ export type ListedTarget = ReturnType<typeof publicTarget> & Health;
 type Parts = RetirementParts & { breakers: Pick<BreakerStore, 'readBreaker'> };
 
 /** The catalog's targets in the order of failover, with the state of their breakers and their prices. */
-export const createListTargets = (parts: Parts): AdminOperation => {
+export const createListTargets = (parts: Parts) => {
   const { models, breakers, clock } = parts;
   /** Models may share a target. */
   const readBreakers = async (names: string[]): Promise<Map<string, BreakerState | undefined>> => {
@@ -62,7 +62,7 @@ export const createListTargets = (parts: Parts): AdminOperation => {
   };
   // As `nameOf` of catalog/catalog.ts.
   const nameOf = ({ target }: Placed): string => `${target.upstream}/${target.model}`;
-  return async () => {
+  const list: Operation<'targets.list'> = async () => {
     const placed = placedTargets(models);
     const [states, keysUsing] = await Promise.all([
       readBreakers(placed.map(nameOf)),
@@ -75,4 +75,5 @@ export const createListTargets = (parts: Parts): AdminOperation => {
     }));
     return { status: 200, body: { data } };
   };
+  return { 'targets.list': list };
 };

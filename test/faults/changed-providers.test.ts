@@ -236,7 +236,7 @@ describe('a model that never thinks', () => {
 test('doctor is silent about a provider that came back to what the profile states', async () => {
   const secrets = fixedSecrets('secret');
   const http = createHttpUpstream({ secrets, clock });
-  const { check } = doctorHandlers({
+  const { checks: check } = doctorHandlers({
     ...fleet.stores,
     models,
     secrets,

@@ -237,7 +237,7 @@ describe('a target whose profile does not state what its model accepts', () => {
 test('doctor prints what was learned as members to add to the catalog', async () => {
   await ask('other-cap', { fields: {} });
   const secrets = fixedSecrets('secret');
-  const { check } = doctorHandlers({
+  const { checks: check } = doctorHandlers({
     ...fleet.stores,
     models,
     secrets,

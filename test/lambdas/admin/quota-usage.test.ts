@@ -25,9 +25,9 @@ test("the operator's usage refunds units of dead processes after 17 minutes, on 
   const window = { minute: NOW / 60_000, period: '2026-11', rpm: 9, quota: 9, now: NOW };
   await meters.reserve({ meterId, keyId, requestId: 'req_died', ...window });
   const used = async () => {
-    const { body } = await usage.list({
+    const { body } = await usage['quotas.list']({
       parameters: { project: 'prj' },
-      query: {},
+      query: { limit: 200 },
       identity: { name: 'olga', roles: ['operator'] },
       input: undefined,
     });

@@ -125,8 +125,8 @@ const OPERATIONS: [string, string, Group, object?][] = [
 /** Operations whose success needs more than a role: an unknown request, a catalog without targets. */
 const OTHERWISE: Record<string, number> = {
   '/requests/{request}': 404,
-  // No such format.
-  '/exports/{format}': 404,
+  // Without the start of the range.
+  '/exports/{format}': 400,
   '/keys/find': 404,
   '/targets/test': 400,
   // No pool.
