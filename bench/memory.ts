@@ -38,7 +38,16 @@ const conversation = (text: string, bytes: number) => {
 const tools = { ...AGENT, tools: Array.from({ length: 10 }, () => AGENT.tools).flat() };
 const namedTools = tools.tools.map((tool, index) => ({ ...tool, name: `tool_${index}` }));
 
+/** To a target of the caller's own protocol. What a body adds to the process is the difference of the two, by their sizes. */
+const agentOf = (kilobytes: number): [string, string, object] => [
+  `agent's session of ${kilobytes} KB, as received`,
+  '/v1/messages',
+  { ...AGENT, model: 'bench/20/messages', messages: conversation(ENGLISH, kilobytes * 1_000) },
+];
+
 const BODIES: [name: string, path: string, body: object][] = [
+  agentOf(100),
+  agentOf(800),
   ['agent with 200 tools, translated', '/v1/messages', { ...tools, tools: namedTools }],
   ...[
     { path: '/v1/chat/completions', way: 'pass-through' },
