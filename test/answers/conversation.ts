@@ -1,3 +1,4 @@
+import type { CallerProtocolName, UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import type { Random } from '../simulation/random.ts';
 import type { Meant } from '../support/strict-upstream/wire-response.ts';
 import { argumentsOf, pickFrom, textOf } from './random-values.ts';
@@ -19,8 +20,8 @@ export type Conversation = {
 };
 
 /** Protocols of upstreams. */
-export type Wire = 'chat' | 'messages';
-export type Caller = Wire | 'responses';
+export type Wire = UpstreamProtocolName;
+export type Caller = CallerProtocolName;
 
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -29,6 +30,7 @@ const IDS = {
   chat: ['call_', 'functions.Bash:', 'chatcmpl-tool-'],
   messages: ['toolu_01', 'call-'],
   responses: ['call_'],
+  gemini: ['fc_', 'call-'],
 };
 
 export const questionOf = (random: Random): Question => ({
@@ -37,12 +39,12 @@ export const questionOf = (random: Random): Question => ({
 });
 
 /** Ids as servers of the protocol make them; unique, since `serial` goes up. */
-const idOf = (random: Random, wire: Caller, serial: number): string =>
+const idOf = (random: Random, wire: Caller | Wire, serial: number): string =>
   `${pickFrom(random, IDS[wire])}${serial}`;
 
 let serial = 0;
 
-export const callsOf = (random: Random, wire: Caller): Meant['calls'] =>
+export const callsOf = (random: Random, wire: Caller | Wire): Meant['calls'] =>
   Array.from({ length: random.between(1, 3) }, () => {
     serial += 1;
     const id = idOf(random, wire, serial);
@@ -189,7 +191,8 @@ const responsesRound = ({ question, said, calls }: Round) => [
 const toResponses = ({ system, rounds, question, tools, ...rest }: Conversation) => ({
   ...(system !== undefined && { instructions: system }),
   input: [...rounds.flatMap(responsesRound), responsesUser(question)],
-  tools: tools.map((tool) => ({ type: 'function', ...tool, parameters: SCHEMA })),
+  store: false,
+  tools: tools.map((tool) => ({ type: 'function', ...tool, parameters: SCHEMA, strict: false })),
   ...(rest.choice !== 'unset' && { tool_choice: rest.choice }),
   ...(rest.temperature !== undefined && { temperature: rest.temperature }),
 });

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { CALLER_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { send } from '../support/send.ts';
-import { PATHS, WIRES, withStrictFleet } from './strict-fleet.ts';
+import { PAIRS, PATHS, WIRES, withStrictFleet } from './strict-fleet.ts';
 
 const strict = withStrictFleet(({ urls }) =>
   WIRES.flatMap((wire) =>
@@ -20,7 +19,7 @@ const TURNS = [{ role: 'user', content: 'hi' }];
 const CONVERSATIONS = {
   chat: { max_tokens: 100, messages: TURNS },
   messages: { max_tokens: 100, messages: TURNS },
-  responses: { input: TURNS },
+  responses: { input: TURNS, store: false },
 };
 
 const ask = (caller: keyof typeof PATHS, body: object) =>
@@ -46,14 +45,12 @@ const script = (levels: number) =>
 const tools = {
   chat: [{ type: 'function', function: { name: 'read' } }],
   messages: [{ name: 'read', input_schema: { type: 'object' } }],
-  responses: [{ type: 'function', name: 'read' }],
+  responses: [{ type: 'function', name: 'read', parameters: { type: 'object' }, strict: false }],
 };
 
 const LEVELS = [400, 501, 5_000, 100_000];
-const CELLS = CALLER_PROTOCOLS.flatMap((caller) =>
-  WIRES.flatMap((wire) =>
-    [false, true].flatMap((stream) => LEVELS.map((levels) => ({ caller, wire, stream, levels }))),
-  ),
+const CELLS = PAIRS.flatMap((pair) =>
+  [false, true].flatMap((stream) => LEVELS.map((levels) => ({ ...pair, stream, levels }))),
 );
 
 test.each(CELLS)(
@@ -65,7 +62,9 @@ test.each(CELLS)(
     const { status, text } = await ask(caller, { model, stream, tools: tools[caller] });
     // Whole messages responses carry arguments as an object; everywhere else they are text.
     const isParsed = caller === 'messages' && !stream;
-    const isDelivered = !isParsed || levels <= 500;
+    // A gemini upstream sends them as an object, which has to be written as text again.
+    const isWritable = wire !== 'gemini' || levels <= 5_000;
+    const isDelivered = (!isParsed || levels <= 500) && isWritable;
     expect(status, text.slice(0, 200)).toBe(isDelivered ? 200 : 502);
     expect(await strict.fleet.charged()).toBe(before + (isDelivered ? 1 : 0));
     if (!stream && isDelivered) expect(text).toContain('['.repeat(levels - 1));

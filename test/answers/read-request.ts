@@ -82,4 +82,67 @@ const readMessages = (body: Json): string[][] => {
   ];
 };
 
-export const readRequest = { chat: readChat, messages: readMessages };
+const responsesItem = (item: Json, names: Names): string[][] => {
+  switch (item.type) {
+    case 'function_call':
+      names.set(item.call_id, String(item.name));
+      return [['call', String(item.name), JSON.stringify(JSON.parse(String(item.arguments)))]];
+    case 'function_call_output':
+      return [['result', names.get(item.call_id) ?? '', textOf(item.output)]];
+    default: {
+      const role = item.role === 'developer' ? 'system' : String(item.role);
+      if (isText(item.content)) return [[role, item.content]];
+      return objects(item.content).map(({ text, image_url: url }) =>
+        url === undefined ? [role, String(text)] : ['image', String(url).replace(DATA, '')],
+      );
+    }
+  }
+};
+
+const readResponses = (body: Json): string[][] => {
+  const names: Names = new Map();
+  return [
+    ...(isText(body.instructions) ? [['system', body.instructions]] : []),
+    ...objects(body.input).flatMap((item) => responsesItem(item, names)),
+    ...objects(body.tools).map((tool) => ['tool', String(tool.name), String(tool.description)]),
+    ['temperature', String(body.temperature)],
+    ['choice', wordOf(body.tool_choice)],
+  ];
+};
+
+const geminiPart = (role: string, part: Json): string[] => {
+  const { functionCall: called, functionResponse: result, inlineData: media } = part;
+  if (isObject(called)) return ['call', String(called.name), JSON.stringify(called.args)];
+  if (isObject(result)) {
+    const { output } = isObject(result.response) ? result.response : {};
+    return ['result', String(result.name), String(output)];
+  }
+  return isObject(media) ? ['image', String(media.data)] : [role, String(part.text)];
+};
+
+const ROLES: Record<string, string> = { model: 'assistant', user: 'user' };
+
+const readGemini = (body: Json): string[][] => {
+  const partsOf = (content: unknown, role: string) =>
+    objects(isObject(content) ? content.parts : []).map((part) => geminiPart(role, part));
+  const config = isObject(body.generationConfig) ? body.generationConfig : {};
+  const { functionCallingConfig: calling } = isObject(body.toolConfig) ? body.toolConfig : {};
+  const mode = isObject(calling) ? String(calling.mode).toLowerCase() : 'auto';
+  return [
+    ...partsOf(body.systemInstruction, 'system'),
+    ...objects(body.contents).flatMap((one) => partsOf(one, ROLES[String(one.role)] ?? '')),
+    ...objects(body.tools)
+      .flatMap((tool) => objects(tool.functionDeclarations))
+      .map((tool) => ['tool', String(tool.name), String(tool.description)]),
+    ...listOf(config.stopSequences).map((text) => ['stop', String(text)]),
+    ['temperature', String(config.temperature)],
+    ['choice', CHOICES[mode] ?? mode],
+  ];
+};
+
+export const readRequest = {
+  chat: readChat,
+  messages: readMessages,
+  responses: readResponses,
+  gemini: readGemini,
+};

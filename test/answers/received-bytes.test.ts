@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../lambdas/support/clock.ts';
+import { FAMILIES, SHARED } from '../support/families.ts';
 import { startFleet } from '../support/fleet.ts';
-import { answer } from '../support/fleet-upstream.ts';
-import { MESSAGE_START, messagesEvent } from '../support/messages-events.ts';
 import { startMisbehaving } from '../support/misbehaving-server.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { send } from '../support/send.ts';
-import { PATHS, WIRES } from './strict-fleet.ts';
+import { helloAt } from '../support/strict-upstream/vendors.ts';
+import { PATHS } from './strict-fleet.ts';
 
 /** What a client of another language writes: white space, escapes, spellings and order of its own, and members of tomorrow. */
 const BODIES = {
@@ -16,21 +16,10 @@ const BODIES = {
   messages: (fields: string, text: string) =>
     `{ ${fields},\n  "max_tokens" : 64.0, "zz_new":{"b":1.0,"a":[ ]},"stream":true, "tools":[ {"name":"read","input_schema":{ "type":"object"},"zz":2e0} ],
   "messages":[ {"role":"user", "content":[{"type":"text","text":"${text}", "cache_control":{ "type":"ephemeral"}}],"zz":"\\u00e9\\/"} ] }`,
+  responses: (fields: string, text: string) =>
+    `{ ${fields},\n  "max_output_tokens" : 64.0, "zz_new":{"b":1.0,"a":[ ]},"stream":true, "store":false, "include" : ["reasoning.encrypted_content"], "tools":[ {"type":"function","name":"read","parameters":{ "type":"object"},"strict":false,"zz":2e0} ],
+  "input":[ {"role":"user", "content":[{"type":"input_text","text":"${text}"}],"zz":"\\u00e9\\/"} ] }`,
 };
-
-const ANSWER = [
-  MESSAGE_START,
-  messagesEvent('content_block_start', {
-    index: 0,
-    content_block: { type: 'text', text: 'Hello' },
-  }),
-  messagesEvent('content_block_stop', { index: 0 }),
-  messagesEvent('message_delta', {
-    delta: { stop_reason: 'end_turn' },
-    usage: { output_tokens: 2 },
-  }),
-  messagesEvent('message_stop', {}),
-].join('');
 
 const TEXTS = { small: 'é字😀', large: 'é字😀 and words '.repeat(30_000) };
 
@@ -41,12 +30,11 @@ const start = async ({
   toolCallIds?: 'short';
   vision?: boolean;
 } = {}) => {
-  const upstream = await startMisbehaving((response, { url }) => {
-    if (url?.endsWith('/chat/completions')) return answer(response);
-    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(ANSWER);
-  });
+  const upstream = await startMisbehaving((response, { url = '' }) =>
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(helloAt(url)),
+  );
   const fleet = await startFleet({
-    models: WIRES.map((wire) =>
+    models: SHARED.map((wire) =>
       modelOn([targetAt(upstream.url, { protocol: wire, upstream: wire, ...members })], {
         id: wire,
         vision,
@@ -54,7 +42,7 @@ const start = async ({
     ),
     clock: systemClock,
   });
-  const ask = async (wire: (typeof WIRES)[number], body: string) => {
+  const ask = async (wire: (typeof SHARED)[number], body: string) => {
     const { status, text } = await send(fleet.urls[0] ?? '', PATHS[wire], {
       ...{ method: 'POST', headers: { 'x-api-key': fleet.key } },
       body,
@@ -67,7 +55,7 @@ const start = async ({
 
 test('a request for an upstream of its protocol is sent byte for byte, but for the name of the model', async () => {
   const { fleet, ask } = await start();
-  for (const wire of WIRES) {
+  for (const wire of SHARED) {
     for (const text of Object.values(TEXTS)) {
       for (const mark of ['', '\uFEFF']) {
         const body = BODIES[wire](`"model" : "${wire}"`, text);
@@ -81,8 +69,9 @@ test('a request for an upstream of its protocol is sent byte for byte, but for t
 
 test('of a member that a request repeats the last one is checked, and the only one that is sent', async () => {
   const { fleet, ask } = await start();
-  for (const wire of WIRES) {
-    const other = '"messages":[{"role":"user","content":"canary"}]';
+  for (const wire of SHARED) {
+    const name = wire === 'responses' ? 'input' : 'messages';
+    const other = `"${name}":[{"role":"user","content":"canary"}]`;
     const fields = [
       `"model":"no/model","model":"${wire}"`,
       `"mode\\u006c":"no/model","model":"${wire}"`,
@@ -110,7 +99,7 @@ const REPAIRED = {
 
 test('a history that is repaired for the vendor keeps the members that no vendor has yet', async () => {
   const { fleet, ask } = await start({ toolCallIds: 'short', vision: true });
-  for (const wire of WIRES) {
+  for (const wire of FAMILIES) {
     const sent = await ask(wire, REPAIRED[wire]);
     expect(sent, 'repaired').not.toContain('a.long.id');
     expect(sent.split(NEW).length, sent).toBe(REPAIRED[wire].split(NEW).length);

@@ -1,11 +1,17 @@
 import { afterAll, beforeAll } from 'vitest';
 import type { Model } from '../../lambdas/catalog/catalog.ts';
+import { CALLER_PROTOCOLS, UPSTREAM_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { CANARIES } from '../support/leak-watch.ts';
 import { type StrictUpstream, startStrictUpstream } from '../support/strict-upstream/server.ts';
 
-export const WIRES = ['chat', 'messages'] as const;
+/** Protocols of targets. */
+export const WIRES = UPSTREAM_PROTOCOLS;
+
+/** Each way from a caller to a target. */
+export const PAIRS = CALLER_PROTOCOLS.flatMap((caller) => WIRES.map((wire) => ({ caller, wire })));
+
 export const PATHS = {
   chat: '/v1/chat/completions',
   messages: '/v1/messages',

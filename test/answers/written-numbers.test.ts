@@ -6,7 +6,8 @@ import { type MisbehavingServer, startMisbehaving } from '../support/misbehaving
 import { modelOn, targetAt } from '../support/models.ts';
 import { fc } from '../support/seeds.ts';
 import { send } from '../support/send.ts';
-import { PATHS, WIRES } from './strict-fleet.ts';
+import { CREATED_AT } from '../support/strict-upstream/responses-response.ts';
+import { PAIRS, PATHS, WIRES } from './strict-fleet.ts';
 
 type Caller = keyof typeof PATHS;
 type Wire = (typeof WIRES)[number];
@@ -33,10 +34,14 @@ const REQUESTS: Record<Caller, (model: string, stream: boolean, filler: string) 
   messages: (model, stream, filler) =>
     `{"model":"${model}","max_tokens":100,"stream":${stream},"messages":[{"role":"user","content":"${filler}"},{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"read","input":${OBJECT}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"ok"}]}],"tools":[{"name":"read","input_schema":${SCHEMA}}],"metadata":{"zz":${OBJECT}},"zz_new":${OBJECT}}`,
   responses: (model, stream, filler) =>
-    `{"model":"${model}","stream":${stream},"input":[{"role":"user","content":"${filler}"},{"type":"function_call","call_id":"c1","name":"read","arguments":${asText(OBJECT)}},{"type":"function_call_output","call_id":"c1","output":"ok"}],"tools":[{"type":"function","name":"read","parameters":${SCHEMA},"strict":false}]}`,
+    `{"model":"${model}","stream":${stream},"store":false,"input":[{"role":"user","content":"${filler}"},{"type":"function_call","call_id":"c1","name":"read","arguments":${asText(OBJECT)}},{"type":"function_call_output","call_id":"c1","output":"ok"}],"tools":[{"type":"function","name":"read","parameters":${SCHEMA},"strict":false}],"metadata":{"zz":${OBJECT}},"zz_new":${OBJECT}}`,
 };
 
 const events = (list: string[]) => list.map((data) => `data: ${data}\n\n`).join('');
+
+const CALLED = `{"type":"function_call","id":"fc_1","call_id":"c2","name":"read","arguments":${asText(OBJECT)},"status":"completed"}`;
+const RESPONSE = `{"id":"r","object":"response","created_at":${CREATED_AT},"status":"completed","output":[${CALLED}],"usage":{"input_tokens":5.0,"output_tokens":2,"total_tokens":7},"zz_new":${OBJECT}}`;
+const GENERATED = `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"read","args":${OBJECT}},"thoughtSignature":"c2ln"}],"role":"model"},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":5.0,"candidatesTokenCount":2,"totalTokenCount":7}}`;
 
 /** An answer that calls the tool with the object. A provider streams or not, whatever it was asked for. */
 const ANSWERS: Record<Wire, Record<'whole' | 'streamed', string>> = {
@@ -61,6 +66,22 @@ const ANSWERS: Record<Wire, Record<'whole' | 'streamed', string>> = {
       '{"type":"message_stop"}',
     ]),
   },
+  responses: {
+    whole: RESPONSE,
+    streamed: events([
+      '{"type":"response.created","sequence_number":0,"response":{"id":"r","object":"response","status":"in_progress","output":[]}}',
+      '{"type":"response.in_progress","sequence_number":1,"response":{"id":"r","object":"response","status":"in_progress","output":[]}}',
+      '{"type":"response.output_item.added","sequence_number":2,"output_index":0,"item":{"type":"function_call","id":"fc_1","call_id":"c2","name":"read","arguments":""}}',
+      ...[OBJECT.slice(0, 40), OBJECT.slice(40)].map(
+        (part, at) =>
+          `{"type":"response.function_call_arguments.delta","sequence_number":${at + 3},"output_index":0,"item_id":"fc_1","delta":${asText(part)}}`,
+      ),
+      `{"type":"response.function_call_arguments.done","sequence_number":5,"output_index":0,"item_id":"fc_1","arguments":${asText(OBJECT)}}`,
+      `{"type":"response.output_item.done","sequence_number":6,"output_index":0,"item":${CALLED}}`,
+      `{"type":"response.completed","sequence_number":7,"response":${RESPONSE}}`,
+    ]),
+  },
+  gemini: { whole: GENERATED, streamed: events([GENERATED]) },
 };
 
 const start = async (act: Parameters<typeof startMisbehaving>[0]) => {
@@ -97,11 +118,19 @@ const callsIn = (text: string): string =>
     .map(([, part = '""', delta = part]) => JSON.parse(delta))
     .join('');
 
+/** The input of the call in the history, by the protocol of the upstream. */
+const INPUTS: Record<Wire, string> = {
+  chat: asText(OBJECT),
+  messages: `"input":${OBJECT}`,
+  responses: asText(OBJECT),
+  gemini: `"args":${OBJECT}`,
+};
+
 /** How often each part must be in what the upstream gets. */
 const expectedIn = (caller: Caller, wire: Wire) => {
   const ofSame = caller === wire ? 1 : 0;
   return [
-    { part: wire === 'chat' ? asText(OBJECT) : `"input":${OBJECT}`, times: 1 },
+    { part: INPUTS[wire], times: 1 },
     { part: SCHEMA.slice(1), times: 1 },
     { part: `"zz":${OBJECT}`, times: ofSame },
     { part: `"zz_new":${OBJECT}`, times: ofSame },
@@ -113,15 +142,14 @@ test('numbers in histories, schemas, metadata and unknown members reach every up
     response.writeHead(200, { 'content-type': 'application/json' }).end(ANSWERS[wire].whole),
   );
   let wire: Wire = 'chat';
-  for (const caller of CALLER_PROTOCOLS) {
-    for (wire of WIRES) {
-      for (const filler of Object.values(FILLERS)) {
-        await ask(caller, REQUESTS[caller](wire, false, filler));
-        const text = upstream.seen.at(-1)?.text ?? '';
-        const name = `${caller} to ${wire}, ${filler.length}`;
-        for (const { part, times } of expectedIn(caller, wire)) {
-          expect(timesIn(text, part), name).toBe(times);
-        }
+  for (const pair of PAIRS) {
+    wire = pair.wire;
+    for (const filler of Object.values(FILLERS)) {
+      await ask(pair.caller, REQUESTS[pair.caller](wire, false, filler));
+      const text = upstream.seen.at(-1)?.text ?? '';
+      const name = `${pair.caller} to ${wire}, ${filler.length}`;
+      for (const { part, times } of expectedIn(pair.caller, wire)) {
+        expect(timesIn(text, part), name).toBe(times);
       }
     }
   }
@@ -135,16 +163,17 @@ test('numbers in the arguments of a call reach every caller as the model wrote t
     const type = form === 'whole' ? 'application/json' : 'text/event-stream';
     response.writeHead(200, { 'content-type': type }).end(ANSWERS[wire][form]);
   });
-  for (const caller of CALLER_PROTOCOLS) {
-    for (wire of WIRES) {
-      for (form of ['whole', 'streamed'] as const) {
-        const name = `${form} from ${wire} for ${caller}`;
-        const whole = await ask(caller, REQUESTS[caller](wire, false, 'x'));
-        expect(whole, name).toContain(caller === 'messages' ? `"input":${OBJECT}` : asText(OBJECT));
-        if (caller === 'chat' && wire === 'chat') expect(whole).toContain(`"zz_new":${OBJECT}`);
-        const streamed = await ask(caller, REQUESTS[caller](wire, true, 'x'));
-        expect(callsIn(streamed), name).toBe(OBJECT);
-      }
+  for (const pair of PAIRS) {
+    const { caller } = pair;
+    wire = pair.wire;
+    for (form of ['whole', 'streamed'] as const) {
+      const name = `${form} from ${wire} for ${caller}`;
+      const whole = await ask(caller, REQUESTS[caller](wire, false, 'x'));
+      expect(whole, name).toContain(caller === 'messages' ? `"input":${OBJECT}` : asText(OBJECT));
+      const hasNew = caller === wire && wire !== 'messages';
+      if (hasNew) expect(whole, name).toContain(`"zz_new":${OBJECT}`);
+      const streamed = await ask(caller, REQUESTS[caller](wire, true, 'x'));
+      expect(callsIn(streamed), name).toBe(OBJECT);
     }
   }
   await fleet.close();

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { listen } from '../../local/loopback.ts';
-import { chatWire, messagesWire } from './translate.ts';
+import { helloAt } from './strict-upstream/vendors.ts';
 
 /** A request as it reached the upstream. */
 export type Generated = {
@@ -14,19 +14,6 @@ export type Generated = {
 
 /** A vendor's 400 as the message of its error, or the 422 of a server that lists `detail`. */
 export type Refusal = string | { detail: unknown } | undefined;
-
-const CHAT = chatWire([
-  { choices: [{ index: 0, delta: { role: 'assistant', content: 'Hello' }, finish_reason: null }] },
-  { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
-]);
-
-const MESSAGES = messagesWire([
-  { type: 'message_start', message: { usage: { input_tokens: 3, output_tokens: 1 } } },
-  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'Hello' } },
-  { type: 'content_block_stop', index: 0 },
-  { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } },
-  { type: 'message_stop' },
-]);
 
 const reject = (response: ServerResponse, refusal: NonNullable<Refusal>) => {
   const [status, body] =
@@ -41,10 +28,10 @@ export type Answered = { type: 'text/event-stream' | 'application/json'; text: s
 
 const hello = ({ url }: Generated): Answered => ({
   type: 'text/event-stream',
-  text: url.includes('/messages') ? MESSAGES : CHAT,
+  text: helloAt(url),
 });
 
-/** An upstream of both protocols that rejects what `refuse` finds, and answers, by default `Hello`. */
+/** An upstream of every protocol that rejects what `refuse` finds, and answers, by default `Hello`. */
 export const startGenerationUpstream = async (
   refuse: (request: Generated) => Refusal = () => undefined,
   answer: (request: Generated) => Answered = hello,

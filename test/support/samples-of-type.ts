@@ -1,43 +1,7 @@
 import ts from 'typescript';
 import { omitUndefined } from '../../lambdas/support/omit-undefined.ts';
-import {
-  exportedType,
-  type Found,
-  findType,
-  type Member,
-  membersIn,
-  membersOf,
-  type Place,
-} from './type-declarations.ts';
-
-/** A type without unions: a built-in one, a list, or the members of an object. */
-type Form = { type: ts.Node; place: Place; members?: Member[] };
-
-const formsOfFound = (found: Found): Form[] => {
-  const { declaration, place } = found;
-  return ts.isTypeAliasDeclaration(declaration)
-    ? formsOf(declaration.type, place)
-    : [{ type: declaration, place, members: membersOf(found) }];
-};
-
-const formsOf = (type: ts.TypeNode, place: Place): Form[] => {
-  if (ts.isUnionTypeNode(type)) return type.types.flatMap((one) => formsOf(one, place));
-  if (ts.isParenthesizedTypeNode(type)) return formsOf(type.type, place);
-  if (ts.isTypeLiteralNode(type)) return [{ type, place, members: membersIn(type.members) }];
-  const found = ts.isTypeReferenceNode(type) && findType(type.typeName.getText(), place);
-  return found ? formsOfFound(found) : [{ type, place }];
-};
-
-const isNull = ({ type }: Form): boolean =>
-  type.kind === ts.SyntaxKind.UndefinedKeyword ||
-  (ts.isLiteralTypeNode(type) && type.literal.kind === ts.SyntaxKind.NullKeyword);
-
-/** The type of a list's items; undefined if the form is not a list. */
-const itemOf = ({ type }: Form): ts.TypeNode | undefined => {
-  if (ts.isArrayTypeNode(type)) return type.elementType;
-  const isList = ts.isTypeReferenceNode(type) && type.typeName.getText() === 'Array';
-  return isList ? type.typeArguments?.[0] : undefined;
-};
+import { exportedType, type Place } from './type-declarations.ts';
+import { type Form, formsOf, formsOfFound, isNull, itemOf } from './type-forms.ts';
 
 const plainValue = ({ type }: Form, name: string): unknown => {
   if (ts.isLiteralTypeNode(type)) {

@@ -2,13 +2,15 @@ import { subscribe } from 'node:diagnostics_channel';
 import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import * as z from 'zod';
+import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { ChatCompletion, ChatError } from './chat-schema.ts';
 import { assertChatStream } from './chat-stream.ts';
 import { MessagesError, WholeMessage } from './messages-schema.ts';
 import { assertMessagesStream } from './messages-stream.ts';
 import { EndedResponse, ResponsesError } from './responses-schema.ts';
 import { assertResponsesStream } from './responses-stream.ts';
-import { readSse } from './sse-text.ts';
+import { readSse, type WireEvent } from './sse-text.ts';
+import { CREATED_AT } from './strict-upstream/responses-response.ts';
 
 /** An answer of a router to a request below `/v1`, as it went out. */
 type Answer = {
@@ -20,20 +22,30 @@ type Answer = {
   text: string;
 };
 
-const FAMILIES = {
+type Family = {
+  whole: z.ZodType;
+  error: z.ZodType;
+  assertStream(events: WireEvent[], isRelayed?: boolean): unknown;
+};
+
+const FAMILIES: Record<CallerProtocolName, Family> = {
   chat: { whole: ChatCompletion, error: ChatError, assertStream: assertChatStream },
   messages: { whole: WholeMessage, error: MessagesError, assertStream: assertMessagesStream },
   responses: { whole: EndedResponse, error: ResponsesError, assertStream: assertResponsesStream },
 };
 const GENERATION = ['/v1/chat/completions', '/v1/messages', '/v1/responses'];
 
-const familyOf = (path: string): keyof typeof FAMILIES => {
+const familyOf = (path: string): CallerProtocolName => {
   if (path.startsWith('/v1/responses')) return 'responses';
   return path.startsWith('/v1/messages') ? 'messages' : 'chat';
 };
 
+/** Of the vendor that the strict upstream is: a caller of its protocol gets its own members. */
+const isRelayed = ({ text }: Answer): boolean => text.includes(`"created_at":${CREATED_AT}`);
+
 /** @throws when an answer breaks the rules of the family that its path belongs to. */
-const assertShape = ({ path, isContinued, status, headers, text }: Answer) => {
+const assertShape = (answer: Answer) => {
+  const { path, isContinued, status, headers, text } = answer;
   const family = FAMILIES[familyOf(path)];
   if (status >= 400) {
     family.error.parse(JSON.parse(text));
@@ -41,8 +53,9 @@ const assertShape = ({ path, isContinued, status, headers, text }: Answer) => {
   }
   // Only answers of models show limits; what else is told at these paths is a test's own endpoint.
   if (!GENERATION.includes(path) || headers['x-ratelimit-limit-requests'] === undefined) return;
-  if (headers['content-type'] === 'application/json') family.whole.parse(JSON.parse(text));
-  else if (!isContinued) family.assertStream(readSse(text));
+  if (headers['content-type'] !== 'application/json') {
+    if (!isContinued) family.assertStream(readSse(text), isRelayed(answer));
+  } else if (!isRelayed(answer)) family.whole.parse(JSON.parse(text));
 };
 
 let broken: Error[] = [];

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { createRequire, findPackageJSON } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import ts from 'typescript';
 
@@ -7,7 +7,11 @@ import ts from 'typescript';
  * The declarations of a package's types, parsed without a check of types: milliseconds, where a program of
  * both official SDKs takes 9 s.
  */
-export type Declaration = ts.InterfaceDeclaration | ts.TypeAliasDeclaration;
+export type Declaration =
+  | ts.InterfaceDeclaration
+  | ts.ClassDeclaration
+  | ts.EnumDeclaration
+  | ts.TypeAliasDeclaration;
 type Module = {
   /** By dotted name: `ChatCompletion.Choice`. */
   declared: Map<string, Declaration>;
@@ -21,11 +25,15 @@ export type Found = { declaration: Declaration; place: Place };
 const require = createRequire(import.meta.url);
 const modules = new Map<string, Module>();
 
+const isDeclaration = (one: ts.Statement): one is Declaration =>
+  ts.isInterfaceDeclaration(one) ||
+  ts.isClassDeclaration(one) ||
+  ts.isEnumDeclaration(one) ||
+  ts.isTypeAliasDeclaration(one);
+
 const declarationsIn = (statements: readonly ts.Statement[], scope = ''): [string, Declaration][] =>
   statements.flatMap((one): [string, Declaration][] => {
-    if (ts.isInterfaceDeclaration(one) || ts.isTypeAliasDeclaration(one)) {
-      return [[`${scope}${one.name.text}`, one]];
-    }
+    if (isDeclaration(one) && one.name) return [[`${scope}${one.name.text}`, one]];
     const isSpace = ts.isModuleDeclaration(one) && one.body && ts.isModuleBlock(one.body);
     return isSpace ? declarationsIn(one.body.statements, `${scope}${one.name.text}.`) : [];
   });
@@ -69,9 +77,19 @@ export const findType = (name: string, { module, scope }: Place): Found | undefi
   return findType(imported.isWhole ? rest.join('.') : name, place);
 };
 
+/** The file of a module's declarations; of a whole package the one that it names. */
+const declarationsOf = (specifier: string): string => {
+  if (!/^@[^/]+\/[^/]+$/.test(specifier)) {
+    return require.resolve(specifier).replace(/\.js$/, '.d.ts');
+  }
+  const path = findPackageJSON(specifier, import.meta.url) ?? '';
+  const { typings } = JSON.parse(readFileSync(path, 'utf8'));
+  return resolve(dirname(path), typings);
+};
+
 /** @throws Error when the module has no such type, e.g. because the package renamed it. */
 export const exportedType = (specifier: string, name: string): Found => {
-  const module = load(require.resolve(specifier).replace(/\.js$/, '.d.ts'));
+  const module = load(declarationsOf(specifier));
   const found = findType(name, { module, scope: [] });
   if (!found) throw new Error(`${specifier} has no type ${name}`);
   return found;
@@ -79,9 +97,11 @@ export const exportedType = (specifier: string, name: string): Found => {
 
 export type Member = { name: string; type: ts.TypeNode; isOptional: boolean };
 
-export const membersIn = (elements: ts.NodeArray<ts.TypeElement>): Member[] =>
+export const membersIn = (
+  elements: ts.NodeArray<ts.TypeElement> | ts.NodeArray<ts.ClassElement>,
+): Member[] =>
   elements.flatMap((one) => {
-    if (!ts.isPropertySignature(one) || !one.type) return [];
+    if (!(ts.isPropertySignature(one) || ts.isPropertyDeclaration(one)) || !one.type) return [];
     const { name, type, questionToken } = one;
     const isNamed = ts.isIdentifier(name) || ts.isStringLiteral(name);
     return isNamed ? [{ name: name.text, type, isOptional: questionToken !== undefined }] : [];
@@ -89,7 +109,7 @@ export const membersIn = (elements: ts.NodeArray<ts.TypeElement>): Member[] =>
 
 /** The members of an interface, after those that it inherits. */
 export const membersOf = ({ declaration, place }: Found): Member[] => {
-  if (!ts.isInterfaceDeclaration(declaration)) return [];
+  if (!ts.isInterfaceDeclaration(declaration) && !ts.isClassDeclaration(declaration)) return [];
   const bases = (declaration.heritageClauses ?? []).flatMap(({ types }) => types);
   const inherited = bases.flatMap(({ expression }) => {
     const base = findType(expression.getText(), place);

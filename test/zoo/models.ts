@@ -1,5 +1,5 @@
 import { type Model, parseModels } from '../../lambdas/catalog/parse-models.ts';
-import type { Wire } from '../support/strict-upstream/server.ts';
+import type { Wire } from '../support/strict-upstream/vendors.ts';
 
 const WIRES: Wire[] = ['chat', 'messages'];
 

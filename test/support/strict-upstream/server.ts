@@ -1,14 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setImmediate, setTimeout } from 'node:timers/promises';
+import { UPSTREAM_PROTOCOLS } from '../../../lambdas/protocols/protocol-name.ts';
 import { listen } from '../../../local/loopback.ts';
-import { streamedChat, wholeChat } from './chat-response.ts';
-import { chatRejections } from './chat-rules.ts';
-import { streamedMessages, wholeMessages } from './messages-response.ts';
-import { messagesRejections } from './messages-rules.ts';
+import { VENDORS, type Wire } from './vendors.ts';
 import type { Meant, WireForm } from './wire-response.ts';
-
-export type Wire = 'chat' | 'messages';
 
 /** The next answer: its meaning, its form, and the sizes in bytes of the pieces that are written. */
 export type Script = {
@@ -27,30 +23,10 @@ type Scripted = Script | ((received: Received) => Script);
 /** A request as it reached the upstream. */
 export type Received = { wire: Wire; body: unknown; rejections: string[] };
 
-const VENDORS = {
-  chat: {
-    path: '/chat/completions',
-    rejections: chatRejections,
-    credential: (headers: IncomingMessage['headers']) =>
-      /^Bearer \S+$/.test(String(headers.authorization)),
-    whole: wholeChat,
-    streamed: streamedChat,
-  },
-  messages: {
-    path: '/v1/messages',
-    rejections: messagesRejections,
-    credential: (headers: IncomingMessage['headers']) =>
-      /^\S+$/.test(String(headers['x-api-key'])) &&
-      /^\d{4}-\d{2}-\d{2}$/.test(String(headers['anthropic-version'])),
-    whole: wholeMessages,
-    streamed: streamedMessages,
-  },
-};
-
 const rejectionsOf = (wire: Wire, { url, headers }: IncomingMessage, body: Buffer) => {
   const vendor = VENDORS[wire];
   const told: string[] = [];
-  if (url !== vendor.path) told.push(`path: ${url} is not ${vendor.path}`);
+  if (vendor.path.exec(url ?? '')?.index !== 0) told.push(`path: ${url} is not ${vendor.path}`);
   if (!vendor.credential(headers)) told.push('headers: credential or version is missing');
   if (headers['content-type'] !== 'application/json') told.push('content-type: not JSON');
   // `fatal`: bytes that are not UTF-8 must not become U+FFFD in silence.
@@ -84,9 +60,8 @@ const startVendor = async (
     received.push({ wire, ...seen });
     if (seen.rejections.length > 0) {
       const message = seen.rejections.join('; ');
-      const error = { type: 'invalid_request_error', message };
       response.writeHead(400, { 'content-type': 'application/json' });
-      response.end(JSON.stringify(wire === 'chat' ? { error } : { type: 'error', error }));
+      response.end(JSON.stringify(vendor.error(message)));
       return;
     }
     const script = next({ wire, ...seen });
@@ -106,7 +81,7 @@ const startVendor = async (
   );
 };
 
-/** Two servers on loopback, one for each vendor. */
+/** Servers on loopback, one for each vendor. */
 export const startStrictUpstream = async () => {
   let script: Scripted | undefined;
   const next = (received: Received): Script => {
@@ -114,19 +89,17 @@ export const startStrictUpstream = async () => {
     return typeof script === 'function' ? script(received) : script;
   };
   const log: Received[] = [];
-  const [chat, messages] = await Promise.all([
-    startVendor('chat', next, log),
-    startVendor('messages', next, log),
-  ]);
+  const servers = await Promise.all(UPSTREAM_PROTOCOLS.map((wire) => startVendor(wire, next, log)));
+  const urls = Object.fromEntries(UPSTREAM_PROTOCOLS.map((wire, at) => [wire, servers[at]?.url]));
   return {
-    urls: { chat: chat.url, messages: messages.url },
+    urls: urls as Record<Wire, string>,
     script: (answer: Scripted) => {
       script = answer;
     },
     /** The requests since the last time. */
     take: (): Received[] => log.splice(0),
     close: async () => {
-      await Promise.all([chat.close(), messages.close()]);
+      await Promise.all(servers.map((one) => one.close()));
     },
   };
 };

@@ -36,8 +36,9 @@ export const cutUnits = (text: string, units: number[]): string[] => {
   return pieces;
 };
 
-export const toJson = (value: unknown, { isAscii }: WireForm): string => {
-  const text = JSON.stringify(value);
+/** @param args JSON texts that stand where the value has `@args 0` and so on */
+export const toJson = (value: unknown, { isAscii }: WireForm, args: string[] = []): string => {
+  const text = JSON.stringify(value).replace(/"@args (\d+)"/g, (_, at) => args[at] ?? '{}');
   if (!isAscii) return text;
   return text.replaceAll(
     /[\u0080-\uffff]/g,
