@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { chatRejections } from '../support/strict-upstream/chat-rules.ts';
-import { messagesRejections } from '../support/strict-upstream/messages-rules.ts';
+import { SEAL } from '../support/strict-upstream/responses-rules.ts';
+import { VENDORS, type Wire } from '../support/strict-upstream/vendors.ts';
+import { WIRES } from './strict-fleet.ts';
 
 const call = { id: 'call_1', type: 'function', function: { name: 'read', arguments: '{"a":1}' } };
 const tool = { type: 'function', function: { name: 'read', parameters: { type: 'object' } } };
@@ -29,17 +30,41 @@ const MESSAGES = {
   tools: [{ name: 'read', input_schema: { type: 'object' } }],
 };
 
-const VENDORS = {
-  chat: { rejections: chatRejections, good: CHAT },
-  messages: { rejections: messagesRejections, good: MESSAGES },
+const called = { type: 'function_call', call_id: 'call_1', name: 'read', arguments: '{}' };
+const output = { type: 'function_call_output', call_id: 'call_1', output: 'x' };
+const reasoning = { type: 'reasoning', summary: [], encrypted_content: `${SEAL}1` };
+const OPEN = { type: 'object', properties: { a: { type: 'string' } } };
+const RESPONSES = {
+  model: 'm',
+  store: false,
+  include: ['reasoning.encrypted_content'],
+  input: [{ role: 'user', content: 'hi' }, reasoning, called, output],
+  tools: [{ type: 'function', name: 'read', parameters: OPEN, strict: false }],
+};
+
+const call1 = { functionCall: { id: 'a', name: 'read', args: {} }, thoughtSignature: 'c2ln' };
+const result1 = { functionResponse: { id: 'a', name: 'read', response: { output: 'x' } } };
+const part = (text: string) => ({ role: 'user', parts: [{ text }] });
+const GEMINI = {
+  contents: [part('hi'), { role: 'model', parts: [call1] }, { role: 'user', parts: [result1] }],
+  tools: [{ functionDeclarations: [{ name: 'read', parametersJsonSchema: OPEN }] }],
+  generationConfig: { maxOutputTokens: 10, thinkingConfig: { includeThoughts: true } },
+};
+
+const GOOD: Record<Wire, object> = {
+  chat: CHAT,
+  messages: MESSAGES,
+  responses: RESPONSES,
+  gemini: GEMINI,
 };
 
 const user = (content: unknown) => [{ role: 'user', content }];
 const [, , calling, answering] = CHAT.messages;
 const [asked, used] = MESSAGES.messages;
+const asks = { role: 'user', content: 'hi' };
 
 /** Changes of a good request that the vendor documents as a 400, by the path that it names. */
-const BAD: [wire: keyof typeof VENDORS, path: string, change: object][] = [
+const BAD: [wire: Wire, path: string, change: object][] = [
   ['chat', 'body.top_k', { top_k: 5 }],
   ['chat', 'messages', { messages: [] }],
   ['chat', 'messages.0.content', { messages: user([]) }],
@@ -64,12 +89,69 @@ const BAD: [wire: keyof typeof VENDORS, path: string, change: object][] = [
   ['messages', 'tools', { tools: [...MESSAGES.tools, ...MESSAGES.tools] }],
   ['messages', 'tool_choice', { tools: undefined, tool_choice: { type: 'any' } }],
   ['messages', 'tool_choice.name', { tool_choice: { type: 'tool', name: 'other' } }],
+  ['responses', 'body.stop', { stop: ['a'] }],
+  ['responses', 'store', { store: true }],
+  ['responses', 'input.0.role', { input: [{ role: 'tool', content: 'x' }] }],
+  ['responses', 'input', { input: [asks, called] }],
+  ['responses', 'input.1.call_id', { input: [asks, output] }],
+  ['responses', 'input.2.call_id', { input: [asks, called, { ...called }, output] }],
+  ['responses', 'input.1', { input: [asks, reasoning, asks] }],
+  [
+    'responses',
+    'input.1.encrypted_content',
+    { input: [asks, { ...reasoning, encrypted_content: 'x' }, called, output] },
+  ],
+  ['responses', 'input.1.id', { input: [asks, { ...called, id: 'call_1' }, output] }],
+  [
+    'responses',
+    'input.0.content.0.type',
+    { input: [{ role: 'assistant', content: [{ type: 'input_text', text: 'x' }] }] },
+  ],
+  ['responses', 'max_output_tokens', { max_output_tokens: 8 }],
+  ['responses', 'tools.0.strict', { tools: [{ type: 'function', name: 'a', parameters: null }] }],
+  [
+    'responses',
+    'tools.0.parameters.required',
+    { tools: [{ ...RESPONSES.tools[0], strict: true }] },
+  ],
+  ['responses', 'tool_choice', { tool_choice: { type: 'function', name: 'other' } }],
+  ['gemini', 'contents', { contents: [] }],
+  ['gemini', 'contents.0.parts.0.txt', { contents: [{ role: 'user', parts: [{ txt: 'x' }] }] }],
+  ['gemini', 'contents', { contents: [part('hi'), { role: 'model', parts: [call1] }] }],
+  [
+    'gemini',
+    'contents',
+    {
+      contents: [
+        part('hi'),
+        { role: 'model', parts: [{ functionCall: call1.functionCall }] },
+        { role: 'user', parts: [result1] },
+      ],
+    },
+  ],
+  ['gemini', 'generationConfig.topP', { generationConfig: { topP: 2 } }],
+  [
+    'gemini',
+    'generationConfig.stopSequences',
+    { generationConfig: { stopSequences: ['1', '2', '3', '4', '5', '6'] } },
+  ],
+  [
+    'gemini',
+    'toolConfig.functionCallingConfig.mode',
+    { toolConfig: { functionCallingConfig: { mode: 'any' } } },
+  ],
+  [
+    'gemini',
+    'toolConfig',
+    { toolConfig: { functionCallingConfig: { mode: 'AUTO', allowedFunctionNames: ['read'] } } },
+  ],
 ];
 
 const defined = (value: object): unknown => JSON.parse(JSON.stringify(value));
 
-describe.each(['chat', 'messages'] as const)('the strict %s upstream', (wire) => {
-  const { rejections, good } = VENDORS[wire];
+describe.each(WIRES)('the strict %s upstream', (wire) => {
+  const { rejections } = VENDORS[wire];
+  const good = GOOD[wire];
 
   test('the strict upstream accepts a request that keeps the rules', () => {
     expect(rejections(good)).toEqual([]);

@@ -58,7 +58,7 @@ const BEGUN = {
   ...{ output: [], parallel_tool_calls: true, temperature: 1, top_p: 1, access_programs: null },
   ...{ tool_choice: 'auto', tools: [], max_output_tokens: null, previous_response_id: null },
   ...{ reasoning: { effort: null, summary: null }, truncation: 'disabled' },
-  ...{ text: { format: { type: 'text' } }, usage: null },
+  ...{ text: { format: { type: 'text' } } },
 };
 
 const doneItem = ({ begun, whole }: Item) => ({
@@ -95,7 +95,7 @@ export const streamedResponses = (meant: Meant, form: WireForm): string => {
     const kind = begun.type === 'reasoning' ? 'reasoning_summary_part' : 'content_part';
     const status = begun.type !== 'reasoning' && { status: 'in_progress' };
     const probable = name === 'output_text' && { logprobs: [] };
-    const end = part ? { text } : { arguments: text, name: begun.name };
+    const end = part ? { text } : { arguments: text };
     return [
       event('output_item.added', { output_index, item: { ...begun, ...status } }),
       ...(part ? [event(`${kind}.added`, { ...at, part })] : []),

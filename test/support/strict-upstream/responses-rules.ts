@@ -105,7 +105,8 @@ const checkInput = (check: Checker, input: unknown) => {
 
 /** A strict schema lists every property as required, and allows no others. */
 const checkStrict = (check: Checker, schema: unknown, path: string): void => {
-  if (!isObject(schema)) return each(schema, path, (one, at) => checkStrict(check, one, at));
+  each(schema, path, (one, at) => checkStrict(check, one, at));
+  if (!isObject(schema)) return;
   const { type, properties, required, additionalProperties } = schema;
   if (type === 'object' || properties !== undefined) {
     const names = Object.keys(isObject(properties) ? properties : {});
