@@ -121,7 +121,10 @@ export const assertResponsesStream = (wire: WireEvent[], isRelayed = false): Ans
   expect(new Set(responses.map(({ id }) => id)).size, 'one response id').toBe(1);
   const { items, isOpen } = readItems(events);
   const last = responses.at(-1);
-  expect(last?.output).toEqual(items);
+  // An end that a server left out lacks what only the response says, such as the seal of reasoning.
+  const shown = (list: Item[] = []) =>
+    isRelayed ? list.map((one) => [one.id, textOf(one)]) : list;
+  expect(shown(last?.output as Item[])).toEqual(shown(items));
   assertUnique(
     items.map(({ id }) => id),
     'item ids',

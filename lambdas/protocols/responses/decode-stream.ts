@@ -11,7 +11,7 @@ import { decodeFinishReason, decodeUsage } from './usage.ts';
 
 const DELTA = /^response\.(output_text|refusal|reasoning_summary_text|reasoning_text)\.delta$/;
 const ARGUMENT = /^response\.(?:function_call_arguments|custom_tool_call_input)\.delta$/;
-const END = /^response\.(?:completed|incomplete|failed|cancelled)$/;
+const END = /^response\.(completed|incomplete|failed|cancelled)$/;
 
 /** Decodes the events of one response. */
 const createEventReader = (request: GenerationRequest) => {
@@ -35,7 +35,11 @@ const createEventReader = (request: GenerationRequest) => {
     const type = asString(event.type) ?? '';
     const item = asRecord(event.item) ?? {};
     const index = asNumber(event.output_index) ?? 0;
-    if (END.test(type)) return finish(asRecord(event.response) ?? {});
+    const [, end] = END.exec(type) ?? [];
+    if (end !== undefined) {
+      const failed = end !== 'completed' && end !== 'incomplete' && { status: end };
+      return finish({ ...asRecord(event.response), ...failed });
+    }
     switch (type) {
       case 'response.created':
         return writer.start();
@@ -56,12 +60,25 @@ const createEventReader = (request: GenerationRequest) => {
   return { writer, read };
 };
 
+/** The event, after those that its server left out. */
+const relayed = (
+  ordered: Json[],
+  event: Json,
+  { events, data }: { events: GenerationEvent[]; data: string },
+): GenerationEvent[] => {
+  const last = ordered.at(-1);
+  if (ordered.length === 1 && last === event) return received(events, data, event);
+  return ordered.flatMap((one) => {
+    const own = one === last ? events : [];
+    return received(own, one === event ? data : JSON.stringify(one), one);
+  });
+};
+
 /** @throws UpstreamError on `push` or `end` if the upstream fails, breaks its protocol or ends early. */
 export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const { writer, read } = createEventReader(request);
   const isSame = request.extras.protocol === NAME;
-  const isRelayed = isSame && request.stream;
-  const assertOrder = isRelayed ? createOrder() : undefined;
+  const order = isSame && request.stream ? createOrder() : undefined;
 
   const end = (): GenerationEvent[] => {
     if (writer.isFinished()) return [];
@@ -77,9 +94,9 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
       if (data.trim() === '[DONE]') return end();
       const event = parseUpstreamJson(data);
       read(event);
-      assertOrder?.(event);
+      const ordered = order?.(event);
       const events = writer.drain();
-      if (isRelayed) return received(events, data, event);
+      if (ordered) return relayed(ordered, event, { events, data });
       const value = asRecord(event.response);
       return isSame && value && writer.isFinished() ? withBody(events, { value }) : events;
     },

@@ -1,8 +1,9 @@
 import { asArray, asNumber, asRecord, asString, type Json } from '../bytes/json.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
+import { partOf, summaryPart, withText } from './response.ts';
 
 /** An item that has begun: how many of its parts have, and what the deltas of its text add up to. */
-type Open = { index: number; id: string; type: unknown; parts: number; text: string };
+type Open = { item: Json; parts: number; text: string };
 
 const joined = (parts: unknown): string =>
   asArray(parts)
@@ -26,65 +27,185 @@ const textOf = ({ type, content, summary, arguments: called, input }: Json): str
   }
 };
 
-const isProse = ({ type }: Open): boolean => type === 'message' || type === 'reasoning';
+/** The names of the events of an item's part and of its text, and the member that numbers the part. */
+type Names = { part?: string; text: string; place?: string };
+
+const MESSAGE = { part: 'content_part', text: 'output_text', place: 'content_index' };
+const NAMES: Record<string, Names> = {
+  message: MESSAGE,
+  refusal: { ...MESSAGE, text: 'refusal' },
+  reasoning: {
+    ...{ part: 'reasoning_summary_part', text: 'reasoning_summary_text', place: 'summary_index' },
+  },
+  function_call: { text: 'function_call_arguments' },
+  custom_tool_call: { text: 'custom_tool_call_input' },
+};
 
 const DELTA =
   /_text\.delta$|^response\.(?:refusal|function_call_arguments|custom_tool_call_input)\.delta$/;
 
+/** An item of prose by the type of one of its events; a call that was not announced lacks its name. */
+const unannounced = (type: string, { item_id: id }: Json): Json | undefined => {
+  const status = 'in_progress';
+  if (/^response\.reasoning/.test(type)) return { id, type: 'reasoning', summary: [] };
+  return /^response\.(?:output_text|refusal|content_part)/.test(type)
+    ? { id, type: 'message', status, role: 'assistant', content: [] }
+    : undefined;
+};
+
+/** The text that the end of a text states again. */
+const wholeIn = ({ text, refusal, arguments: called, input }: Json): string =>
+  asString(text) ?? asString(refusal) ?? asString(called) ?? asString(input) ?? '';
+
+/** An item before its text. */
+const begunAs = (item: Json): Json => {
+  const { type, status } = item;
+  const going = status === undefined ? {} : { status: 'in_progress' };
+  if (type === 'message') return { ...item, ...going, content: [] };
+  if (type === 'reasoning') return { ...item, ...going, summary: [] };
+  return type === 'function_call' ? { ...item, ...going, arguments: '' } : { ...item, ...going };
+};
+
 /**
  * Returns a check of the events of one stream that is relayed: official clients reject, or put together wrongly, what is not in
- * the vendor's order. @throws UpstreamError
+ * the vendor's order. It gives the events that other servers leave out, which belong before the event.
+ * @throws UpstreamError for what cannot be put right
  */
 export const createOrder = () => {
   const ids = new Set<string>();
-  let isBegun = false;
+  const output: Json[] = [];
+  let response: Json | undefined;
+  let isGoing = false;
   let isNumbered = true;
-  let count = 0;
   let open: Open | undefined;
+  let missing: Json[] = [];
 
   const require = (holds: boolean, what: string) => {
     if (!holds) throw new UpstreamError('malformed', `${what} in a stream of a response`);
   };
+  const insert = (name: string, fields: Json) =>
+    missing.push({ type: `response.${name}`, ...fields });
 
-  const add = (index: number | undefined, { id, type }: Json) => {
-    const own = asString(id) ?? '';
-    require(!open && index === count && own !== '' && !ids.has(own), 'an item out of order');
-    ids.add(own);
-    open = { index: count++, id: own, type, parts: 0, text: '' };
+  const begin = (type: string, sent: Json | undefined) => {
+    const isFirst = type === 'response.created';
+    require(!(response && isFirst), 'a beginning out of place');
+    if (!response) {
+      response = { object: 'response', ...sent, status: 'in_progress', output: [] };
+      if (!isFirst) insert('created', { response });
+    }
+    if (isFirst || isGoing) return;
+    isGoing = true;
+    if (type !== 'response.in_progress') insert('in_progress', { response });
   };
 
-  const end = (index: number | undefined, item: Json) => {
-    const text = textOf(item);
-    const isSame = open?.index === index && open?.id === item.id && open?.type === item.type;
-    // Deltas without a number are recognized by their frame, and not decoded.
-    const isWhole = !isNumbered || text === undefined || text === open?.text;
-    require(isSame && isWhole, 'the end of another item');
+  const close = (item: Json) => {
+    output.push(item);
     open = undefined;
   };
 
+  const add = (index: number | undefined, item: Json): Open => {
+    if (open) {
+      require(isNumbered, 'an item without an end');
+      const ended = 'status' in open.item && { status: 'completed' };
+      const whole = { ...withText(open.item, open.text), ...ended };
+      insert('output_item.done', { output_index: output.length, item: whole });
+      close(whole);
+    }
+    const id = asString(item.id) ?? '';
+    require(index === output.length && id !== '' && !ids.has(id), 'an item out of order');
+    ids.add(id);
+    open = { item, parts: 0, text: '' };
+    return open;
+  };
+
+  const announce = (index: number | undefined, item: Json): Open => {
+    const added = add(index, item);
+    insert('output_item.added', { output_index: index, item });
+    return added;
+  };
+
+  /** Begins the part of a text, if it has not begun. */
+  const beginPart = (of: Open, { part, place = '' }: Names, kind: string) => {
+    if (of.parts > 0 || part === undefined) return;
+    of.parts += 1;
+    const at = { item_id: of.item.id, output_index: output.length, [place]: 0 };
+    const begun = kind === 'reasoning' ? summaryPart('') : partOf('', kind === 'refusal');
+    insert(`${part}.added`, { ...at, part: begun });
+  };
+
+  /** The text of an item that came whole. */
+  const say = (of: Open, { type, content }: Json, delta: string) => {
+    const isRefusal = asRecord(asArray(content)[0])?.type === 'refusal';
+    const kind = isRefusal ? 'refusal' : String(type);
+    const names = NAMES[kind];
+    if (!names) return;
+    beginPart(of, names, kind);
+    const place = names.place === undefined ? {} : { [names.place]: 0 };
+    const at = { item_id: of.item.id, output_index: output.length, ...place };
+    insert(`${names.text}.delta`, { ...at, delta });
+    of.text = delta;
+  };
+
+  const end = (index: number | undefined, item: Json) => {
+    const of = open ?? announce(index, begunAs(item));
+    const text = textOf(item);
+    const { id, type } = of.item;
+    if (text && of.text === '' && isNumbered) say(of, item, text);
+    // Deltas without a number are recognized by their frame, and not decoded.
+    const isWhole = !isNumbered || text === undefined || text === of.text;
+    const isSame = index === output.length && id === item.id && type === item.type;
+    require(isSame && isWhole, 'the end of another item');
+    close(item);
+  };
+
   const inside = (type: string, event: Json) => {
-    if (!open) return require(false, 'a part of an item that is not open');
-    require(event.item_id === open.id &&
-      event.output_index === open.index, 'a part of another item');
-    if (type.endsWith('part.added')) open.parts += 1;
+    const item = open ? undefined : unannounced(type, event);
+    const of = open ?? (item && announce(asNumber(event.output_index), item));
+    if (!of) return require(false, 'a part of an item that is not open');
+    const isOwn = event.item_id === of.item.id && event.output_index === output.length;
+    require(isOwn, 'a part of another item');
+    if (type.endsWith('part.added')) of.parts += 1;
+    const whole = type.endsWith('.done') && wholeIn(event);
+    if (whole && of.text === '' && isNumbered) say(of, of.item, whole);
     if (!DELTA.test(type)) return undefined;
     require(typeof event.delta === 'string', 'a delta without a text');
-    require(open.parts > 0 || !isProse(open), 'a delta without its part');
-    open.text += String(event.delta);
+    const kind = type === 'response.refusal.delta' ? 'refusal' : String(of.item.type);
+    beginPart(of, NAMES[kind] ?? { text: '' }, kind);
+    of.text += String(event.delta);
     return undefined;
   };
 
-  return (event: Json): void => {
+  /** Ends what is open, and says what only the end says. */
+  const finish = (event: Json, sent: Json): Json => {
+    const items = asArray(sent.output).map((item) => asRecord(item) ?? {});
+    items.slice(output.length).forEach((item) => {
+      const index = output.length;
+      end(index, item);
+      insert('output_item.done', { output_index: index, item });
+    });
+    if (open) add(output.length + 1, { id: 'none' });
+    require(items.length === 0 || items.length === output.length, 'an end with other items');
+    const status = asString(event.type)?.slice('response.'.length);
+    const isSame = Array.isArray(sent.output) && items.length === output.length;
+    return isSame && sent.status === status
+      ? event
+      : { ...event, response: { ...sent, status, output: isSame ? items : output } };
+  };
+
+  /** The events that belong before this one, and this one. */
+  return (event: Json): Json[] => {
+    missing = [];
     const type = asString(event.type) ?? '';
     const index = asNumber(event.output_index);
-    const response = asRecord(event.response);
-    require(isBegun !== (type === 'response.created'), 'a beginning out of place');
-    isBegun = true;
+    const sent = asRecord(event.response);
+    begin(type, sent);
     isNumbered &&= event.sequence_number !== undefined;
-    if (type === 'response.output_item.added') add(index, asRecord(event.item) ?? {});
-    else if (type === 'response.output_item.done') end(index, asRecord(event.item) ?? {});
+    const item = asRecord(event.item) ?? {};
+    if (type === 'response.output_item.added') add(index, item);
+    else if (type === 'response.output_item.done') end(index, item);
     else if ('item_id' in event) inside(type, event);
-    if (!/^response\.(?:completed|incomplete)$/.test(type)) return;
-    require(!open && asArray(response?.output).length === count, 'an end with other items');
+    const isEnd = /^response\.(?:completed|incomplete)$/.test(type);
+    const last = isEnd ? finish(event, sent ?? {}) : event;
+    return [...missing, last];
   };
 };

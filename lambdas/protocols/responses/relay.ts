@@ -7,7 +7,7 @@ import type { StreamEncoder } from '../protocol.ts';
 import type { SseMessage } from '../streams/sse.ts';
 import { sealThinking } from '../thinking/sealed.ts';
 import { errorFields, failureOf } from './error.ts';
-import { type Context, partOf, responseId, summaryPart } from './response.ts';
+import { type Context, responseId, withText } from './response.ts';
 
 type Path = Edit['path'];
 
@@ -65,20 +65,6 @@ export const overlayOf = (value: Json, blocks: AnswerBlock[], meta: ResponseMeta
   };
 };
 
-/** Where the text of an item is that is not whole. */
-const withText = (item: Json, text: string): Json => {
-  switch (item.type) {
-    case 'message':
-      return { ...item, content: [partOf(text, false)] };
-    case 'reasoning':
-      return { ...item, summary: text === '' ? [] : [summaryPart(text)] };
-    case 'function_call':
-      return { ...item, arguments: text };
-    default:
-      return item.type === 'custom_tool_call' ? { ...item, input: text } : item;
-  }
-};
-
 /** What a stream has sent, so that it can be ended at any event. */
 const createSent = (context: Context) => {
   let response: Json = {};
@@ -127,10 +113,12 @@ const createSent = (context: Context) => {
   };
 
   const fail = (error: ApiError): SseMessage[] => {
+    const going = next === 1 ? [event('response.in_progress', { response: responseAs({}) })] : [];
     const fields = errorFields(error);
     const { type: _, ...flat } = fields;
     const failed = responseAs({ status: 'failed', error: failureOf(error) });
     return [
+      ...going,
       event('error', { ...flat, error: fields }),
       event('response.failed', { response: failed }),
     ];

@@ -33,6 +33,20 @@ export const responseId = ({ id }: ResponseMeta): string => `resp_${id}`;
 
 export const summaryPart = (text: string): Json => ({ type: 'summary_text', text });
 
+/** Where the text of an item is that is not whole. */
+export const withText = (item: Json, text: string): Json => {
+  switch (item.type) {
+    case 'message':
+      return { ...item, content: [partOf(text, false)] };
+    case 'reasoning':
+      return { ...item, summary: text === '' ? [] : [summaryPart(text)] };
+    case 'function_call':
+      return { ...item, arguments: text };
+    default:
+      return item.type === 'custom_tool_call' ? { ...item, input: text } : item;
+  }
+};
+
 /** The item of a call. Its `call_id` carries what the upstream requires to be sent back. */
 const callItem = (
   { id, name: flatName, arguments: text, custom, extras }: ToolCallBlock,

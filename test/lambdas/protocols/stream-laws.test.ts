@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { CALLER_PROTOCOLS } from '../../../lambdas/protocols/protocol-name.ts';
+import {
+  CALLER_PROTOCOLS,
+  UPSTREAM_PROTOCOLS,
+  type UpstreamProtocolName,
+} from '../../../lambdas/protocols/protocol-name.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { formatSse } from '../../../lambdas/protocols/streams/sse.ts';
 import { FAMILIES } from '../../support/families.ts';
@@ -186,7 +190,60 @@ const geminiAnswer = answered.map(({ texts, thoughts, calls, usage }) => {
   return { wire, text: texts.join(''), thinking: thoughts.join(''), calls };
 });
 
-const ANSWERS = { chat: chatAnswer, responses: responsesAnswer, gemini: geminiAnswer };
+/** The same answers of a messages upstream, a block for each part. */
+const messagesAnswer = answered.map(({ texts, thoughts, calls, usage }) => {
+  const said = texts.filter((text) => text !== '');
+  const thought = thoughts.filter((text) => text !== '');
+  const blocks = [
+    {
+      head: { type: 'thinking', thinking: '', signature: '' } as Json,
+      deltas: thought.map((text): Json => ({ type: 'thinking_delta', thinking: text })),
+    },
+    {
+      head: { type: 'text', text: '' } as Json,
+      deltas: said.map((text): Json => ({ type: 'text_delta', text })),
+    },
+  ].filter(({ deltas }) => deltas.length > 0);
+  const uses = calls.map(({ name, json, at }, index) => ({
+    head: { type: 'tool_use', id: `toolu_${index}`, name, input: {} } as Json,
+    deltas: fragments(json, at).map(
+      (text): Json => ({ type: 'input_json_delta', partial_json: text }),
+    ),
+  }));
+  const wire = messagesWire([
+    {
+      type: 'message_start',
+      message: { ...(usage !== 'none' && { usage: { input_tokens: 7, output_tokens: 1 } }) },
+    },
+    ...[...blocks, ...uses].flatMap(({ head, deltas }, index) => [
+      { type: 'content_block_start', index, content_block: head },
+      ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
+      { type: 'content_block_stop', index },
+    ]),
+    {
+      type: 'message_delta',
+      delta: { stop_reason: calls.length > 0 ? 'tool_use' : 'end_turn' },
+      ...(usage !== 'none' && { usage: { output_tokens: 3 } }),
+    },
+    { type: 'message_stop' },
+  ]);
+  return { wire, text: texts.join(''), thinking: thoughts.join(''), calls };
+});
+
+const ANSWERS = {
+  chat: chatAnswer,
+  messages: messagesAnswer,
+  responses: responsesAnswer,
+  gemini: geminiAnswer,
+};
+
+/** Short enough to end them at each of their bytes. */
+const SHORT = Object.fromEntries(
+  Object.entries(ANSWERS).map(([from, one]) => [
+    from,
+    one.filter(({ wire }) => wire.length < 2_000),
+  ]),
+) as typeof ANSWERS;
 
 const wildPart = fc.record(
   {
@@ -385,8 +442,33 @@ const wildMessagesEvent = fc.record(
   { requiredKeys: ['type'] },
 );
 
+const BEGUN = ['response.created', 'response.in_progress'].map((type) => ({
+  ...{ type, response: { id: 'r', output: [] } },
+}));
+
+/** Streams from nowhere, by the protocol of their upstream. */
+const WILD: Record<UpstreamProtocolName, fc.Arbitrary<string>> = {
+  chat: fc
+    .tuple(fc.array(wildChatChunk, { maxLength: 8 }), fc.boolean())
+    .map(([chunks, done]) => chatWire(chunks as object[], done ? undefined : '')),
+  messages: fc.array(wildMessagesEvent, { maxLength: 10 }).map(messagesWire),
+  responses: fc
+    .tuple(fc.array(wildResponsesEvent, { maxLength: 10 }), fc.boolean())
+    .map(([events, isBegun]) =>
+      messagesWire(
+        [...(isBegun ? BEGUN : []), ...events].map((one, sequence_number) => ({
+          ...one,
+          sequence_number,
+        })),
+      ),
+    ),
+  gemini: fc
+    .array(wildGeminiChunk, { maxLength: 8 })
+    .map((chunks) => chatWire(chunks as object[], '')),
+};
+
 describe.each(CALLER_PROTOCOLS)('a stream for a caller of %s', (to) => {
-  test.each(['chat', 'responses'] as const)(
+  test.each(UPSTREAM_PROTOCOLS)(
     'a stream of every valid %s response is well-formed and complete, wherever network chunks split it',
     async (from) => {
       await fc.assert(
@@ -424,60 +506,39 @@ describe.each(CALLER_PROTOCOLS)('a stream for a caller of %s', (to) => {
     },
   );
 
-  test('a stream is well-formed for any input of a chat upstream', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(wildChatChunk, { maxLength: 8 }),
-        fc.boolean(),
-        async (chunks, done) => {
-          assertWellFormed(
-            to,
-            await translate('chat', to, chatWire(chunks as object[], done ? undefined : '')),
-          );
-        },
-      ),
-      RUNS,
-    );
-  });
+  test.each(UPSTREAM_PROTOCOLS)(
+    'a stream is well-formed for any input of a %s upstream',
+    async (from) => {
+      await fc.assert(
+        fc.asyncProperty(WILD[from], async (wire) => {
+          assertWellFormed(to, await translate(from, to, wire), from);
+        }),
+        RUNS,
+      );
+    },
+  );
 
-  test('a stream is well-formed for any input of a messages upstream', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(wildMessagesEvent, { maxLength: 10 }), async (events) => {
-        assertWellFormed(to, await translate('messages', to, messagesWire(events)));
-      }),
-      RUNS,
-    );
-  });
-
-  test('a stream is well-formed for any input of a gemini upstream', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(wildGeminiChunk, { maxLength: 8 }), async (chunks) => {
-        assertWellFormed(to, await translate('gemini', to, chatWire(chunks as object[], '')));
-      }),
-      RUNS,
-    );
-  });
-
-  test('a stream is well-formed for any input of a responses upstream', async () => {
-    const begun = { type: 'response.created', response: { id: 'r', output: [] } };
-    const going = { ...begun, type: 'response.in_progress' };
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(wildResponsesEvent, { maxLength: 10 }),
-        fc.boolean(),
-        async (events, isBegun) => {
-          const all = isBegun ? [begun, going, ...events] : events;
-          const wire = messagesWire(
-            all.map((one, sequence_number) => ({ ...one, sequence_number })),
-          );
-          const told = await translate('responses', to, wire);
-          // One that is relayed has the lifecycle that it had.
-          if (isBegun || to !== 'responses') assertWellFormed(to, told, 'responses');
-        },
-      ),
-      RUNS,
-    );
-  });
+  test.each(UPSTREAM_PROTOCOLS)(
+    'a stream of a %s upstream that ends at any byte is well-formed, and a response only if it was whole',
+    async (from) => {
+      await fc.assert(
+        fc.asyncProperty(SHORT[from], async ({ wire }) => {
+          const bytes = Buffer.from(wire);
+          const whole = await translate(from, to, bytes);
+          let wholes = 0;
+          for (let end = 0; end < bytes.length; end += 1) {
+            const told = await translate(from, to, bytes.subarray(0, end));
+            const { isError } = assertWellFormed(to, told, from);
+            if (isError) expect(wholes, `byte ${end}`).toBe(0);
+            else wholes += 1;
+            // What was told before the end is not told in another way.
+            if (!isError && end === bytes.length - 1) expect(told).toBe(whole);
+          }
+        }),
+        { numRuns: 3 },
+      );
+    },
+  );
 
   test('a thinking_delta in a redacted_thinking block ends the stream with an error event', async () => {
     const text = await translate(
