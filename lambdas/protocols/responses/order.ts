@@ -158,20 +158,24 @@ export const createOrder = () => {
     close(item);
   };
 
+  const append = (of: Open, type: string, { delta }: Json) => {
+    if (typeof delta !== 'string') return require(false, 'a delta without a text');
+    const kind = type === 'response.refusal.delta' ? 'refusal' : String(of.item.type);
+    beginPart(of, NAMES[kind] ?? { text: '' }, kind);
+    of.text += delta;
+    return undefined;
+  };
+
   const inside = (type: string, event: Json) => {
     const item = open ? undefined : unannounced(type, event);
     const of = open ?? (item && announce(asNumber(event.output_index), item));
     if (!of) return require(false, 'a part of an item that is not open');
     const isOwn = event.item_id === of.item.id && event.output_index === output.length;
     require(isOwn, 'a part of another item');
+    if (DELTA.test(type)) return append(of, type, event);
     if (type.endsWith('part.added')) of.parts += 1;
     const whole = type.endsWith('.done') && wholeIn(event);
     if (whole && of.text === '' && isNumbered) say(of, of.item, whole);
-    if (!DELTA.test(type)) return undefined;
-    require(typeof event.delta === 'string', 'a delta without a text');
-    const kind = type === 'response.refusal.delta' ? 'refusal' : String(of.item.type);
-    beginPart(of, NAMES[kind] ?? { text: '' }, kind);
-    of.text += String(event.delta);
     return undefined;
   };
 
