@@ -39,6 +39,8 @@ export type Lease = {
   holds: readonly Hold[];
   /** A change of it had no response: the store reads it before it settles the request. */
   isUncertain?: boolean;
+  /** What it was before each change. A late copy of one names the value that it replaces, so that none is used again. */
+  replaced?: readonly number[];
 };
 
 /** What is left of a budget, in nanos, as far as the process knows. */

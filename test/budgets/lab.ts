@@ -9,7 +9,7 @@ export const ROUTES = ['/v1/chat/completions', '/v1/messages', '/v1/responses'] 
 export type Route = (typeof ROUTES)[number];
 
 /** Models on the provider, one of each protocol, one that fails over between both, and one with a kind without a price. */
-const modelsAt = (url: string): Model[] => {
+export const modelsAt = (url: string): Model[] => {
   const target = (protocol: 'chat' | 'messages', extra = {}) =>
     targetAt(url, {
       upstream: protocol,

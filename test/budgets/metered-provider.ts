@@ -23,7 +23,9 @@ type Order = {
   /** Shares of the prompt that it reads from its cache, and writes to it. */
   read: number;
   write: number;
+  /** Milliseconds before each event, and tokens in it. */
   pace: number;
+  chunk: number;
   /** Breaks off after so many tokens. */
   breaks: number;
   /** Calls a tool, whose arguments are as many tokens. */
@@ -38,6 +40,7 @@ const orderIn = (text: string): Order => {
     read: number('read', 0),
     write: number('write', 0),
     pace: number('pace', 0),
+    chunk: number('chunk', 1),
     breaks: number('breaks', Number.POSITIVE_INFINITY),
     tool: number('tool', 0),
   };
@@ -122,7 +125,12 @@ const messagesParts = (isTool: boolean) => {
 };
 
 /** Tokens by the provider's own count: a word, or a sign. */
-const tokensOf = (text: string): number => text.match(/\w+|[^\w\s]/g)?.length ?? 0;
+const tokensOf = (text: string): number => {
+  let count = 0;
+  const token = /\w+|[^\w\s]/g;
+  while (token.test(text)) count += 1;
+  return count;
+};
 
 /** The texts of a prompt, without the names of its JSON. */
 const textsIn = (value: unknown): string[] => {
@@ -156,7 +164,7 @@ const inputCost = ({ input, order: { read, write } }: Asked, isMessages: boolean
 
 /** Arguments of a tool call are one JSON object. */
 const wordAt = (n: number, { most, order }: Asked): string => {
-  if (order.tool === 0) return WORD;
+  if (order.tool === 0) return WORD.repeat(Math.min(order.chunk, most - n));
   if (n === 0) return '{"text":"';
   return n === most - 1 ? '"}' : WORD;
 };
@@ -165,17 +173,18 @@ const wordAt = (n: number, { most, order }: Asked): string => {
 const generate = async (
   response: ServerResponse,
   asked: Asked,
-  { isMessages, bill }: { isMessages: boolean; bill: () => void },
+  { isMessages, bill }: { isMessages: boolean; bill: (tokens: number) => void },
 ): Promise<void> => {
   const { order, input, most } = asked;
   const isTool = order.tool > 0;
+  const chunk = isTool ? 1 : order.chunk;
   const [chat, messages] = [chatParts(isTool), messagesParts(isTool)];
   let isGone = false;
   response.once('close', () => {
     isGone = true;
   });
   if (isMessages) response.write(messages.begin(input, order));
-  for (let n = 0; n < most && !isGone; n += 1) {
+  for (let n = 0; n < most && !isGone; n += chunk) {
     if (n >= order.breaks) {
       await setTimeout(20);
       response.destroy();
@@ -183,7 +192,7 @@ const generate = async (
     }
     const word = wordAt(n, asked);
     response.write(isMessages ? messages.token(word) : chat.token(word, n === 0));
-    bill();
+    bill(Math.min(chunk, most - n));
     await (order.pace > 0 ? setTimeout(order.pace) : new Promise(setImmediate));
   }
   const isCut = most < (isTool ? order.tool : order.output);
@@ -191,9 +200,10 @@ const generate = async (
     response.end(isMessages ? messages.end(isCut, most) : chat.end(isCut, input, order, most));
 };
 
-/** A provider of both protocols that keeps its own invoices by its list. `onInvoice` is called as each grows. */
-export const startMeteredProvider = async (onInvoice: () => void = () => {}) => {
+/** A provider of both protocols that keeps its own invoices by its list. */
+export const startMeteredProvider = async () => {
   const invoices: Invoice[] = [];
+  let billed = 0;
 
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const isMessages = request.url?.includes('/messages') === true;
@@ -205,11 +215,11 @@ export const startMeteredProvider = async (onInvoice: () => void = () => {}) => 
       isOver: false,
     };
     invoices.push(invoice);
-    onInvoice();
-    const bill = () => {
-      invoice.output += 1;
-      invoice.nanos += LIST.output;
-      onInvoice();
+    billed += invoice.nanos;
+    const bill = (tokens: number) => {
+      invoice.output += tokens;
+      invoice.nanos += tokens * LIST.output;
+      billed += tokens * LIST.output;
     };
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     await generate(response, asked, { isMessages, bill });
@@ -221,7 +231,7 @@ export const startMeteredProvider = async (onInvoice: () => void = () => {}) => 
   return {
     url,
     invoices,
-    billed: () => invoices.reduce((sum, { nanos }) => sum + nanos, 0),
+    billed: () => billed,
     close,
   };
 };

@@ -57,6 +57,7 @@ export const startFleet = async ({
   now,
   skews,
   nodeOptions = [],
+  patience = 30_000,
   wayToTables = async (endpoint) => endpoint,
   local = { catalog: testModels() },
 }: {
@@ -65,6 +66,8 @@ export const startFleet = async ({
   skews: number[];
   /** Options of Node for each process. */
   nodeOptions?: string[];
+  /** Milliseconds for one call of the tables, which all share one process. */
+  patience?: number;
   /** The address at which a server reaches the tables. */
   wayToTables?: (endpoint: string, server: number) => Promise<string>;
   /** In place of the test models on the embedded upstream. */
@@ -76,7 +79,7 @@ export const startFleet = async ({
   const startAt = async (skew: number, server: number) => {
     const dynamo = await wayToTables(home.endpoints.dynamo, server);
     const order = { ...home.endpoints, dynamo, models: home.models, now: current, skew };
-    return start({ ...order, patience: 30_000 }, { lines, nodeOptions });
+    return start({ ...order, patience }, { lines, nodeOptions });
   };
   const servers = await Promise.all(skews.map(startAt));
   return {

@@ -1,14 +1,21 @@
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { leaseOf } from '../../lambdas/metering/budgets.ts';
+import { reservationOf } from '../../lambdas/metering/limits.ts';
 import { createDynamoBudgetStore } from '../../lambdas/stores/dynamo/budgets/budget-store.ts';
 import { SHARDING } from '../../lambdas/stores/dynamo/meter-shards.ts';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
 import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
+import { createManualClock } from '../support/manual-clock.ts';
 import { SEED } from '../support/seeds.ts';
 import { type BudgetStores, simulateBudgets } from './budget-world.ts';
 import { FAULT_SETS } from './fault-sets.ts';
 import { type Faults, NO_FAULTS } from './faulty-network.ts';
+import { clientFrom, createMemoryClient, createMemoryTable } from './memory-table.ts';
 
 const SEEDS = Math.ceil(Number(process.env.SIMULATION_SEEDS ?? 5_000) / 10);
+/** A soak on a busy machine takes some minutes for each set of faults. */
+const TIMEOUT_MS = 3_600_000;
 
 const { stackTraceLimit } = Error;
 beforeAll(() => {
@@ -44,7 +51,7 @@ describe(`in ${SEEDS} schedules`, () => {
     async (_, faults) => {
       expect(await failures(faults, storesWith(SHARDING))).toEqual([]);
     },
-    600_000,
+    TIMEOUT_MS,
   );
 
   test.each(Object.entries(FAULT_SETS))(
@@ -53,8 +60,36 @@ describe(`in ${SEEDS} schedules`, () => {
       const sharding = { ...SHARDING, marksPerItem: 1, minShards: 2, maxShards: 8 };
       expect(await failures(faults, storesWith(sharding))).toEqual([]);
     },
-    600_000,
+    TIMEOUT_MS,
   );
+
+  test('a late copy of a change changes no lease that has become as large again', async () => {
+    const table = createMemoryTable();
+    const now = Date.UTC(2026, 11, 1);
+    const clock = createManualClock(now);
+    const sent: UpdateCommand['input'][] = [];
+    const client = clientFrom((command) => {
+      if (command instanceof UpdateCommand) sent.push(command.input);
+      return createMemoryClient(table, 'always').send(command as UpdateCommand);
+    });
+    const { createMeters, createBudgets } = storesWith(SHARDING);
+    const meters = createMeters(client, clock);
+    const budgets = createBudgets(client, clock);
+    const plan = { id: 'plan', rpm: 10, quota: 10, period: 'month' as const };
+    const caller = { keyId: 'key', projectId: 'p', meterId: 'm', plan, budgets: ['key/total'] };
+    const lease = leaseOf(caller, 25, now);
+    const [hold] = lease.holds;
+    if (!hold) throw new Error('The caller has a budget.');
+    const owner = { scope: 'key', id: 'm', name: 'm', period: 'total' as const };
+    await budgets.setBudget({ ...owner, max: 100, isPaused: false, setBy: '', setAt: 0 }, hold);
+    const unit = { ...reservationOf(caller, 'req_1', now), lease };
+    await meters.reserve(unit);
+    await meters.changeLease(unit, 19, now);
+    const late = sent.at(-1);
+    await meters.changeLease(unit, 25, now);
+    if (late) table.update(late);
+    expect(await budgets.readBudget(hold)).toMatchObject({ leased: lease.nanos });
+  });
 
   test('the simulation detects a response that continues without a slice', async () => {
     const { createMeters, ...stores } = storesWith(SHARDING);

@@ -9,6 +9,7 @@ import {
   PERIOD,
   pastNamesIn,
   pendingOf,
+  returnedBy,
   roomName,
   type Share,
   shareOf,
@@ -23,6 +24,10 @@ const MAX_TRIES = 12;
 const LEASES_A_GRANT = 16;
 /** Of what is left, while several meters borrow: grants shrink near the limit. */
 const SHARE_OF_REST = 4;
+/** Of what a request needs: what an item with requests in flight has to have for those of another one. */
+const PLENTY = 2;
+/** Taken back in one write, whose expression is bounded. */
+const MAX_RETURNS = 20;
 const MAX_BUDGETS = 1_000;
 /** For what callers are shown. A grant is made by what the budget's item has. */
 const SEEN_FOR_MS = 10_000;
@@ -34,14 +39,42 @@ export type Room = { grant: Grant } | { refusal: BudgetRefusal } | 'gone';
 
 type BudgetLimit = { max: number; period: BudgetPeriod };
 
+/** What an item lacks for a lease, and what the budget has not lent. */
+type Lack = { own: Share; max: number; lacking: number; free: number };
+
 const limitIn = (root: Item | undefined): BudgetLimit | undefined => {
   const max = root?.[MAX];
   return typeof max === 'number' ? { max, period: root?.[PERIOD] as BudgetPeriod } : undefined;
 };
 
+const sumOf = (shares: Share[], of: (share: Share) => number): number =>
+  shares.reduce((sum, share) => sum + of(share), 0);
+
+/**
+ * Items whose room is taken back for another one; undefined if a request waits for what requests in flight return. A transfer
+ * is three writes, so that it is made from one item with enough: while requests of both items are in flight only if that has
+ * plenty, as those behind them would move it back. With no request in flight all that is left is collected.
+ */
+const donorsOf = (
+  shares: Share[],
+  { borrower, needed, lacking }: { borrower: string; needed: number; lacking: number },
+): Share[] | undefined => {
+  if (lacking <= 0) return [];
+  const isOwn = ({ key }: Share) => key === borrower;
+  const isBusy = ({ leased }: Share) => leased > 0;
+  const others = shares.filter((share) => !isOwn(share));
+  const least = shares.some((share) => isOwn(share) && isBusy(share)) ? PLENTY * needed : lacking;
+  const donors = others.filter(
+    (share) => share.room >= (isBusy(share) ? Math.max(lacking, least) : lacking),
+  );
+  if (donors.length > 0) return donors;
+  const sum = sumOf(others, (share) => share.room + pendingOf(share));
+  return shares.some(isBusy) || sum < lacking ? undefined : others;
+};
+
 /** Finds room for leases that the item of a meter has no room for. */
 export const createBudgetBank = (table: Table) => {
-  const { grant, recall, readShares } = createTransfers(table);
+  const { grant, recall, finish, readShares } = createTransfers(table);
   /** Items of budgets as this process saw them last, and when. */
   const roots = createLruCache<{ root: Item | undefined; seenAt: number }>(MAX_BUDGETS);
 
@@ -65,32 +98,39 @@ export const createBudgetBank = (table: Table) => {
   const lend = async (
     root: Item,
     { hold, needed, now }: RoomQuery,
-    { own, max, lacking, free }: { own: Share; max: number; lacking: number; free: number },
+    { own, max, lacking, free }: Lack,
+    returning: Share[] = [],
   ): Promise<Room | undefined> => {
-    const amount = amountOf(root, hold, { needed, lacking, free });
+    const rest = free + returnedBy(returning);
+    if (rest < lacking) return undefined;
+    const amount = amountOf(root, hold, { needed, lacking, free: rest });
     const past = own.granted === 0 ? pastNamesIn(root, now) : [];
-    const { applied, item } = await grant(hold, own, { amount, max, past });
+    const { applied, item } = await grant(hold, own, { amount, max, past, returning });
     if (!applied || !item) return undefined;
     roots.set(hold.budget, { root: item, seenAt: now });
     return { grant: { seen: own.received, to: own.granted + amount } };
   };
 
   /** Looks for room in other items; undefined: there was some. */
-  const search = async (
-    root: Item,
-    { hold, borrower, needed }: RoomQuery,
-    { max, lacking }: { max: number; lacking: number },
-  ): Promise<Room | undefined> => {
+  const search = async (root: Item, query: RoomQuery, lack: Lack): Promise<Room | undefined> => {
+    const { hold, borrower, needed } = query;
+    const { max } = lack;
     const shares = await readShares(root, hold, borrower);
-    const spent = shares.reduce((sum, share) => sum + spentOf(share), 0);
+    const spent = sumOf(shares, spentOf);
     const refusal = (kind: BudgetRefusal['kind']) => ({
       refusal: { kind, hold, max, spent, needed },
     });
     if (needed > max) return refusal('too-small');
-    const others = shares.filter(({ key }) => key !== borrower.key);
-    const wasReturned = shares.some(({ returned, taken }) => returned > taken);
-    if ((await recall(others, hold, lacking)) || wasReturned) return undefined;
-    return refusal(spent > max - needed ? 'spent' : 'in-flight');
+    const lacking = lack.lacking - lack.free - returnedBy(shares);
+    const donors = donorsOf(shares, { borrower: borrower.key, needed, lacking });
+    if (!donors) return refusal(spent > max - needed ? 'spent' : 'in-flight');
+    const drawn = await recall(donors, hold, lacking);
+    const returning = shares
+      .map((share) => drawn.find(({ key }) => key === share.key) ?? share)
+      .filter(({ returned, taken }) => returned > taken);
+    const room = await lend(root, query, lack, returning.slice(0, MAX_RETURNS));
+    if (!room) await finish(hold, [...returning, ...donors]);
+    return room;
   };
 
   /** One attempt; undefined: the budget has changed, and is to be looked at again. */
@@ -114,8 +154,9 @@ export const createBudgetBank = (table: Table) => {
     const lacking = needed - own.room - pending;
     if (pending > 0 && lacking <= 0) return { grant: { seen: own.received, to: own.granted } };
     const free = max - numberIn(root, lentName(hold));
-    if (free >= lacking) return lend(root, query, { own, max, lacking, free });
-    return isFresh ? search(root, query, { max, lacking: lacking - free }) : undefined;
+    const lack = { own, max, lacking, free };
+    if (free >= lacking) return lend(root, query, lack);
+    return isFresh ? search(root, query, lack) : undefined;
   };
 
   return {

@@ -9,7 +9,7 @@ import {
 import type { Budget, BudgetStore, Hold } from '../../budget-store.ts';
 import { numberIn } from '../meter-item.ts';
 import { createTable, type Item, type TableOptions } from '../table.ts';
-import { lentName, MAX, PERIOD, spentOf } from './items.ts';
+import { lentName, MAX, PERIOD, returnedBy, spentOf } from './items.ts';
 import { createTransfers } from './transfers.ts';
 
 const MAX_TRIES = 16;
@@ -38,7 +38,7 @@ const readStored = (item: Item | undefined, name: string): Budget | undefined =>
 /** `BudgetStore` on the meters table, by the layout of items.ts. */
 export const createDynamoBudgetStore = (options: TableOptions): BudgetStore => {
   const table = createTable(options);
-  const { readShares, recall } = createTransfers(table);
+  const { readShares, finish, recall } = createTransfers(table);
 
   /** Takes back what meters have not leased, until no more than `max` is lent or all of it is leased or spent. */
   const recallAbove = async (hold: Hold, max: number): Promise<void> => {
@@ -46,7 +46,11 @@ export const createDynamoBudgetStore = (options: TableOptions): BudgetStore => {
       const root = await table.read(hold.budget);
       const excess = numberIn(root, lentName(hold)) - max;
       if (!root || excess <= 0) return;
-      if (!(await recall(await readShares(root, hold), hold, excess))) return;
+      const shares = await readShares(root, hold);
+      await finish(hold, shares);
+      const drawn = await recall(shares, hold, excess);
+      await finish(hold, drawn);
+      if (drawn.length === 0 && returnedBy(shares) === 0) return;
     }
   };
 

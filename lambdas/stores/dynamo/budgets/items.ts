@@ -77,6 +77,10 @@ export const shareOf = (
 /** Granted, and not yet received. */
 export const pendingOf = ({ granted, received }: Share): number => granted - received;
 
+/** Returned, and not yet taken back. */
+export const returnedBy = (shares: readonly Share[]): number =>
+  shares.reduce((sum, { returned, taken }) => sum + returned - taken, 0);
+
 /** Cost of the requests of an item that have ended. It only grows. */
 export const spentOf = ({ received, returned, room, leased }: Share): number =>
   received - returned - room - leased;

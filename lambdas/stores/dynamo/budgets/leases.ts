@@ -73,16 +73,18 @@ export const createLeases = ({
     const item = result.item ?? (result.applied ? undefined : await table.read(key));
     const isChanged = item?.[markName(requestId)] === leasedMarkOf(unit, { nanos: change.to });
     if (!result.applied && !isChanged) return { item };
+    lease.replaced = [...(lease.replaced ?? []), lease.nanos];
     lease.nanos = change.to;
     return undefined;
   };
 
-  /** Changes the lease to `to`, and takes so many nanos for that. */
+  /** Changes the lease to `to`, and takes so many nanos for that; a nano more if it was `to` before. */
   const change = async (
     unit: LeasedUnit,
     { to, taken, now }: { to: number; taken: number; now: number },
   ): Promise<BudgetRefusal | undefined> => {
     const { lease } = unit;
+    if (lease.replaced?.includes(to)) return change(unit, { to: to + 1, taken: taken + 1, now });
     const key = ledger.entryOf(unit.requestId)?.key ?? unit.meterId;
     let grants: Grants = [];
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
@@ -119,7 +121,8 @@ export const createLeases = ({
       const leased = leasedBy(item, unit) ?? lease.nanos;
       const isOwn = leased === lease.nanos && (mayBeDuplicated || !unit.isRepeat);
       if (isOwn) return undefined;
-      const wanted = lease.nanos === leased ? leased + 1 : lease.nanos;
+      // Late copies of its changes of the lease name the value that they replace, which most likely is this request's.
+      const wanted = lease.nanos + (leased === lease.nanos + 1 ? 2 : 1);
       lease.nanos = leased;
       const refusal = await change(unit, { to: wanted, taken: wanted, now: unit.now });
       if (refusal) lease.spent = leased;

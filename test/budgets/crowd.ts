@@ -1,0 +1,248 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  type DynamoProxy,
+  startDynamoProxy,
+  type TableCall,
+  type Trouble,
+} from '../metering/dynamo-proxy.ts';
+import { type Fleet, startFleet } from '../metering/fleet.ts';
+import { createRandom, type Random } from '../simulation/random.ts';
+import { TABLE_NAMES } from '../support/dynamo.ts';
+import { modelsAt } from './lab.ts';
+import { startMeteredProvider } from './metered-provider.ts';
+
+/** Agents that share one budget, each with one request after another until the budget is used up. */
+export type Crowd = {
+  seed: number;
+  agents: number;
+  keys: number;
+  maxUsd: number;
+  /** Tokens of the prompts. */
+  context: [number, number];
+  /** Median and upper bound of the tokens of output. */
+  output: [number, number];
+  /** Share of the prompts that the provider's cache has lost. */
+  lost: number;
+  /** Kills a process after so many responses; 0 for none. */
+  killEvery: number;
+  /** Share of the calls of the tables that fail. */
+  troubles: number;
+};
+
+const PROCESSES = [0, 300, -250, 40];
+const LEASE_PER_TOKEN = 1.2 * 6_250;
+/** The leases that are left of a budget from which on it is near its limit, as in fuse.ts. */
+const NEAR = 20;
+/** Generated before a session has a new prompt that no cache has. */
+const FRESH: [number, number] = [500, 4_500];
+const TOKENS_PER_EVENT = 8;
+/** 80 tokens a second. */
+const EVENT_MS = 100;
+const WORDS = 'some words of text ';
+const PATHS = ['/v1/messages', '/v1/chat/completions'];
+const TROUBLES: Trouble[] = ['slow', 'twice', 'lost answer', 'reset', 'throttled', 'late'];
+
+/** Of one call of a table, where some have no response. */
+const PATIENCE_MS = 2_000;
+/** 429s one after another until an agent gives up, where leases of killed processes are in the way for 17 minutes. */
+const MOST_WAITS = 5;
+/** Before the request of a process that was killed is sent again. */
+const KILLED_MS = 200;
+
+type Outcome = 'served' | 'used up' | number;
+type Phase = 'far' | 'near';
+type Counts = { served: number; writes: number };
+
+/** What agents and tables saw. */
+export type Tally = {
+  attempts: number;
+  denied: Record<number, number>;
+  failed: number;
+  /** 402s before 95 % of the budget was billed. */
+  early: number;
+  far: Counts;
+  near: Counts;
+  seconds: number;
+};
+
+/** Log-normal with a deviation of 1.1, by the sum of twelve uniform numbers. */
+const outputFrom = (random: Random, [median, most]: [number, number]): number => {
+  let sum = -6;
+  for (let n = 0; n < 12; n += 1) sum += random.between(0, 9_999) / 10_000;
+  return Math.min(most, Math.max(20, Math.round(median * Math.exp(1.1 * sum))));
+};
+
+const text = Buffer.from(WORDS.repeat(50_000));
+
+type Request = { body: Buffer; path: string };
+
+const bodyOf = (random: Random, { context, output, lost }: Crowd): Request => {
+  const tokens = random.between(...context);
+  const fresh = Math.min(tokens / 2, random.between(...FRESH));
+  const share = (fresh / tokens).toFixed(4);
+  const [read, write] = random.chance(lost) ? [0, 1] : [1 - Number(share), share];
+  const wanted = outputFrom(random, output);
+  const isMessages = random.chance(0.5);
+  const order = `output=${wanted} read=${read} write=${write} pace=${EVENT_MS} chunk=${TOKENS_PER_EVENT}`;
+  const head = `{"model":"test/${isMessages ? 'messages' : 'chat'}","stream":true,"max_tokens":${output[1]},"messages":[{"role":"user","content":"`;
+  const body = Buffer.concat([
+    Buffer.from(head),
+    text.subarray(0, Math.floor(tokens / 4) * WORDS.length),
+    Buffer.from(`${order}"}]}`),
+  ]);
+  return { body, path: PATHS[random.between(0, 1)] ?? '' };
+};
+
+/** The writes of budgets that a request without one does not have: all but one that reserves and one that settles. */
+const createWriteWatch = (onExtra: () => void) => {
+  const reserved = new Set<string>();
+  return ({ operation, table, key, body }: TableCall): void => {
+    if (operation !== 'UpdateItem' || table !== TABLE_NAMES.meters) return;
+    const { UpdateExpression = '', ExpressionAttributeNames: names = {} } = JSON.parse(body) as {
+      UpdateExpression?: string;
+      ExpressionAttributeNames?: Record<string, string>;
+    };
+    const isReserve = UpdateExpression.includes('#hold = :hold');
+    const isSecond = isReserve && reserved.has(names['#mark'] ?? '');
+    if (isReserve) reserved.add(names['#mark'] ?? '');
+    const isChange = /:next|#returned|SET #received = /.test(UpdateExpression);
+    if (key.startsWith('budget/') || isSecond || isChange) onExtra();
+  };
+};
+
+export const startCrowd = async (crowd: Crowd) => {
+  const { seed, keys, maxUsd, troubles } = crowd;
+  const random = createRandom(seed);
+  const provider = await startMeteredProvider();
+  const tally: Tally = {
+    ...{ attempts: 0, denied: {}, failed: 0, early: 0, seconds: 0 },
+    far: { served: 0, writes: 0 },
+    near: { served: 0, writes: 0 },
+  };
+  const max = maxUsd * 1e9;
+  const nearAt = max - NEAR * crowd.context[1] * LEASE_PER_TOKEN;
+  const phase = (): Phase => (provider.billed() < nearAt ? 'far' : 'near');
+  const watch = createWriteWatch(() => {
+    tally[phase()].writes += 1;
+  });
+  let isTroubled = troubles > 0;
+  const proxies: DynamoProxy[] = [];
+  const fleet: Fleet = await startFleet({
+    now: Date.now(),
+    ...(troubles > 0 && { patience: PATIENCE_MS }),
+    skews: PROCESSES,
+    local: { catalog: modelsAt(provider.url), secrets: { secret: 'credential' } },
+    wayToTables: async (endpoint) => {
+      const proxy = await startDynamoProxy(endpoint);
+      proxy.decide((call) => {
+        watch(call);
+        const isHit = isTroubled && call.table === TABLE_NAMES.meters && random.chance(troubles);
+        return isHit ? (TROUBLES[random.between(0, TROUBLES.length - 1)] ?? 'none') : 'none';
+      });
+      proxies.push(proxy);
+      return proxy.url;
+    },
+  });
+  let ahead = 0;
+  const clock = setInterval(() => fleet.setNow(Date.now() + ahead), 20);
+  const admin = async (path: string, body?: object): Promise<unknown> => {
+    const response = await fetch(`${fleet.home.baseUrl}/admin${path}`, {
+      method: body ? 'POST' : 'GET',
+      headers: { 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return response.json();
+  };
+  await admin('/projects', { id: 'crowd' });
+  await admin('/plans', { id: 'crowd', rpm: 1_000_000, quota: 1_000_000, period: 'month' });
+  const created = await Promise.all(
+    Array.from({ length: keys }, () => admin('/projects/crowd/keys', { plan: 'crowd' })),
+  );
+  const secrets = created.map((key) => (key as { key: string }).key);
+  await admin('/projects/crowd/budget', { max_usd: maxUsd, period: 'total' });
+
+  const send = (agent: number, { body, path }: Request): Promise<Response> =>
+    fetch(`${fleet.servers[random.between(0, PROCESSES.length - 1)]?.url}${path}`, {
+      method: 'POST',
+      headers: { 'x-api-key': secrets[agent % keys] ?? '', 'content-type': 'application/json' },
+      body: new Uint8Array(body),
+    });
+
+  let served = 0;
+  let killing: Promise<void> | undefined;
+  const maybeKill = () => {
+    served += 1;
+    if (crowd.killEvery === 0 || served % crowd.killEvery !== 0 || killing) return;
+    killing = fleet.replace(random.between(0, PROCESSES.length - 1)).finally(() => {
+      killing = undefined;
+    });
+  };
+
+  /** One attempt; the milliseconds until the next one, or why there is none. */
+  const attempt = async (agent: number, request: Request): Promise<Outcome> => {
+    tally.attempts += 1;
+    const response = await send(agent, request);
+    const text = await response.text();
+    const { status, headers } = response;
+    if (status === 200) {
+      tally[phase()].served += 1;
+      maybeKill();
+      return 'served';
+    }
+    tally.denied[status] = (tally.denied[status] ?? 0) + 1;
+    if (status === 402) {
+      if (provider.billed() < 0.95 * max) tally.early += 1;
+      return 'used up';
+    }
+    if (status !== 429 && status !== 503) throw new Error(`${status} ${text}`);
+    return Number(headers.get('retry-after-ms') ?? 1_000);
+  };
+
+  /** Sends requests until the budget is used up. */
+  const work = async (agent: number): Promise<void> => {
+    let request = bodyOf(random, crowd);
+    let waits = 0;
+    while (crowd.killEvery === 0 || waits < MOST_WAITS) {
+      const outcome = await attempt(agent, request).catch((error) => {
+        // The process was killed.
+        if (!(error instanceof TypeError)) throw error;
+        tally.failed += 1;
+        return KILLED_MS;
+      });
+      if (outcome === 'used up') return;
+      waits = outcome === 'served' ? 0 : waits + 1;
+      if (outcome === 'served') request = bodyOf(random, crowd);
+      else await pause(outcome);
+    }
+  };
+
+  return {
+    fleet,
+    provider,
+    max,
+    admin,
+    tally,
+    /** Until the budget is used up for each agent. */
+    run: async () => {
+      const startedAt = performance.now();
+      await Promise.all(Array.from({ length: crowd.agents }, (_, agent) => work(agent)));
+      await killing;
+      isTroubled = false;
+      tally.seconds = Math.round((performance.now() - startedAt) / 1_000);
+    },
+    /** Moves the clocks of the processes, and lets each key's units of dead processes be reaped. */
+    pass: async (ms: number) => {
+      ahead += ms;
+      await pause(50);
+      for (const key of secrets) {
+        const headers = { 'x-api-key': key };
+        await (await fetch(`${fleet.servers[0]?.url}/v1/usage`, { headers })).text();
+      }
+    },
+    close: async () => {
+      clearInterval(clock);
+      await fleet.close();
+      await Promise.all([...proxies.map((proxy) => proxy.close()), provider.close()]);
+    },
+  };
+};
