@@ -88,7 +88,7 @@ const columnsWith = (
   },
   {
     title: 'Target',
-    cell: ({ upstream, upstream_model: name, protocol, place }) => (
+    cell: ({ upstream, upstream_model: name, protocol, place, limits, limits_at: at }) => (
       <>
         <span class="clip">
           {upstream} / {name}
@@ -96,6 +96,11 @@ const columnsWith = (
         <span class="quiet clip">
           {protocol} · <span class="mono">{place}</span>
         </span>
+        {limits && at && (
+          <span class="quiet">
+            left at the provider, <Instant at={at} />: {limits}
+          </span>
+        )}
       </>
     ),
   },

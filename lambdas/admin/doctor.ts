@@ -18,6 +18,7 @@ import type { Upstream } from '../upstreams/upstream.ts';
 import { type Check, failed, ok, warning } from './check.ts';
 import { checkCatalog } from './check-catalog.ts';
 import type { Operation } from './operation.ts';
+import { checkLimits } from './provider-limits.ts';
 import { checkRetirements } from './retirements.ts';
 import { createTestTarget } from './target-test.ts';
 import { callsOf, placedTargets } from './targets.ts';
@@ -29,7 +30,7 @@ export type DoctorParts = {
   projects: Pick<ProjectStore, 'listProjects'>;
   meters: Pick<MeterStore, 'readUsage'>;
   budgets: Pick<BudgetStore, 'listBudgets'>;
-  records: Pick<RecordStore, 'readDay'>;
+  records: Pick<RecordStore, 'readDay' | 'listRecords'>;
   history: Pick<HistoryStore, 'readProgress' | 'readRows'>;
   secrets: Pick<UpstreamSecrets, 'get'>;
   upstream: Pick<Upstream, 'open'>;
@@ -198,6 +199,7 @@ export const doctorHandlers = (parts: DoctorParts) => {
       checkBudgets(parts),
       checkPresets(parts),
       checkRetirements(parts),
+      checkLimits(parts, placedTargets(parts.models)),
     ]);
     const targets = placedTargets(parts.models).map(({ place, model, target }) => ({
       place,

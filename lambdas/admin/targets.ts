@@ -5,6 +5,7 @@ import { omitUndefined } from '../support/omit-undefined.ts';
 import { placeOf } from './check.ts';
 import { CALLS } from './input.ts';
 import type { Operation } from './operation.ts';
+import { type LimitParts, readLimitsSeen } from './provider-limits.ts';
 import { publicRetirement, type RetirementParts, readKeysUsing } from './retirements.ts';
 
 export type Placed = { place: string; model: Model; target: Target };
@@ -40,6 +41,7 @@ const publicTarget = ({ place, model, target }: Placed, keysUsing: Map<string, n
   upstream_model: target.model,
   calls: callsOf(model),
   ...omitUndefined({
+    account: target.account,
     input_price_per_m: model.input_price_per_m,
     output_price_per_m: model.output_price_per_m,
     cached_input_price_per_m: model.cached_input_price_per_m,
@@ -48,9 +50,10 @@ const publicTarget = ({ place, model, target }: Placed, keysUsing: Map<string, n
 });
 
 /** A target as the admin API returns it. */
-export type ListedTarget = ReturnType<typeof publicTarget> & Health;
+export type ListedTarget = ReturnType<typeof publicTarget> &
+  Health & { limits?: string; limits_at?: string };
 
-type Parts = RetirementParts & { breakers: Pick<BreakerStore, 'readBreaker'> };
+type Parts = RetirementParts & LimitParts & { breakers: Pick<BreakerStore, 'readBreaker'> };
 
 /** The catalog's targets in the order of failover, with the state of their breakers and their prices. */
 export const createListTargets = (parts: Parts) => {
@@ -64,14 +67,16 @@ export const createListTargets = (parts: Parts) => {
   const nameOf = ({ target }: Placed): string => `${target.upstream}/${target.model}`;
   const list: Operation<'targets.list'> = async () => {
     const placed = placedTargets(models);
-    const [states, keysUsing] = await Promise.all([
+    const [states, keysUsing, limits] = await Promise.all([
       readBreakers(placed.map(nameOf)),
       readKeysUsing(parts),
+      readLimitsSeen(parts),
     ]);
     const now = clock.now();
     const data = placed.map((each) => ({
       ...publicTarget(each, keysUsing),
       ...healthOf(states.get(nameOf(each)), now),
+      ...limits.get(nameOf(each)),
     }));
     return { status: 200, body: { data } };
   };

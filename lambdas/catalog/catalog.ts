@@ -12,6 +12,10 @@ export const nameOf = oncePer(
   ({ upstream, model }) => `${upstream}/${model}`,
 );
 
+/** Whose money and whose limits at the provider a call of the target uses. */
+export const accountOf = ({ account, upstream, secret = '' }: Target): string =>
+  account ?? `${upstream} ${secret}`;
+
 export type Catalog = {
   /** The models a plan may route to and that are not retired at an instant (ms), in catalog order. */
   modelsFor(plan: { models?: string[] | undefined }, now: number): Model[];

@@ -28,6 +28,8 @@ export type Tried = Used & {
   /** Since the request began, if it failed after its first content. */
   brokeMs?: number;
   error?: UpstreamError;
+  /** What the provider's response stated. */
+  limits?: string;
 };
 
 /** Requests of a model that an environment estimates within a minute; above that, one in a hundred. */
@@ -94,10 +96,10 @@ const markingOf = ({ checked: { request, model }, tried }: RecordParts): Marking
 };
 
 const attemptOf = (
-  { target: { upstream, model }, startedMs, ms = 0, brokeMs, error }: Tried,
+  { target: { upstream, model }, startedMs, ms = 0, brokeMs, error, limits }: Tried,
   bill: Bill | undefined,
 ): Attempt => {
-  const times = { upstream, model, startedMs, ms };
+  const times = { upstream, model, startedMs, ms, ...(limits !== undefined && { limits }) };
   if (!error) return times;
   const { kind, status, reason } = error;
   const { inputTokens, outputTokens } = bill?.usage ?? {};

@@ -145,6 +145,7 @@ export const createFetchAnswer = ({
         request: { ...request, thinkingFrom: originOf(candidate) },
         target: candidate,
         projectId: call.caller.projectId,
+        heard: attempt,
         onForm: (form) => {
           const cause = strictError(checked, form);
           if (cause)

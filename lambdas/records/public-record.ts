@@ -116,6 +116,12 @@ const detailsOf = (record: RequestRecord, { before, isWithReason }: Asked) => {
   };
 };
 
+/** What is left of the operator's accounts is the operator's. */
+const withoutLimits = (record: RequestRecord): RequestRecord => ({
+  ...record,
+  attempts: record.attempts.map(({ limits: _, ...attempt }) => attempt),
+});
+
 const withoutReasons = (record: RequestRecord): RequestRecord => ({
   ...record,
   attempts: record.attempts.map(({ reason: _, ...attempt }) => attempt),
@@ -124,7 +130,9 @@ const withoutReasons = (record: RequestRecord): RequestRecord => ({
 /** What the key's own project may see: the provider's words only if the request caused the failure. */
 export const recordForCaller = (record: RequestRecord, before: Asked['before']) => ({
   object: 'request',
-  ...detailsOf(record, { before, isWithReason: explain(record).blame === 'caller' }),
+  ...detailsOf(withoutLimits(record), {
+    ...{ before, isWithReason: explain(record).blame === 'caller' },
+  }),
 });
 
 /** What an operator sees: all of it, with the runbook. */

@@ -184,7 +184,7 @@ export const createFailover = ({ breaker }: FailoverParts): Failover => {
   /** Returns the next of the targets that may be called each time; records those that may not. */
   const candidatesOf = (options: FailoverOptions, open: OpenBreaker[]) => {
     const { targets, projectId, keyId } = options;
-    const asker = { projectId, keyId, hasAlternative: targets.length > 1 };
+    const asker = { projectId, keyId, targets };
     // An array's iterator continues where the last loop over it ended.
     const rest = breaker.order(targets).values();
     let hasResorted = false;

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Target } from '../catalog/catalog.ts';
+import { accountOf, type Target } from '../catalog/catalog.ts';
 import { originOf } from '../protocols/thinking/origin.ts';
 import { oncePer } from '../support/once-per.ts';
 
@@ -9,7 +9,7 @@ import { oncePer } from '../support/once-per.ts';
  */
 const cacheOf = oncePer(
   new WeakMap<Target, string>(),
-  ({ account, upstream, secret = '', model }) => `${account ?? `${upstream} ${secret}`} ${model}`,
+  (target) => `${accountOf(target)} ${target.model}`,
 );
 
 /** Bits of a number that JavaScript holds exactly. */

@@ -21,6 +21,8 @@ export type Attempt = {
   inputTokens?: number;
   outputTokens?: number;
   costNanos?: number;
+  /** What the provider stated of its limits: `requests/minute 59/60, tokens/minute 149984/150000`. */
+  limits?: string;
 };
 
 /** For whom a request was sent, as its caller named it: each in printable ASCII, all of it below 1 KB. */

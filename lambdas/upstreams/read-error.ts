@@ -1,9 +1,11 @@
 import type { ResponseHead } from '../http-client/response-head.ts';
+import type { HeaderMap } from '../protocols/protocol.ts';
 import { beforeEcho } from '../protocols/rejections/echo.ts';
 import { interpretErrorBody, interpretSentError } from '../protocols/rejections/error-body.ts';
 import { differenceIn } from '../protocols/rejections/read-difference.ts';
 import { type Confidential, cleanReason } from '../protocols/rejections/reason.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
+import type { ProviderLimit } from './read-limits.ts';
 import { type Chunks, readShortBody } from './response-body.ts';
 
 const reasonOf = (words: string | undefined, confidential: Confidential): string | undefined =>
@@ -27,10 +29,18 @@ export const readSentError = (error: unknown, confidential: () => Confidential):
   });
 };
 
-const SECONDS = /^\d{1,9}$/;
+/** Seconds until the last of the used-up limits has room again. */
+const untilReset = (limits: ProviderLimit[], now: number): number | undefined => {
+  const resets = limits.flatMap(({ remaining, resetAt }) =>
+    remaining === 0 && resetAt !== undefined ? [resetAt] : [],
+  );
+  return resets.length === 0 ? undefined : Math.max(0, Math.max(...resets) - now) / 1_000;
+};
 
-/** Parses a Retry-After header, in seconds or as an HTTP date; undefined if it is invalid or absent. */
-const parseRetryAfter = (value: string | undefined, now: number): number | undefined => {
+const SECONDS = /^\d{1,9}(?:\.\d{1,9})?$/;
+
+/** A Retry-After header, in seconds or as an HTTP date; undefined if it is invalid or absent. */
+const secondsIn = (value: string | undefined, now: number): number | undefined => {
   if (value === undefined) return undefined;
   const text = value.trim();
   if (SECONDS.test(text)) return Number(text);
@@ -39,16 +49,38 @@ const parseRetryAfter = (value: string | undefined, now: number): number | undef
   return Number.isNaN(instant) ? undefined : Math.max(0, Math.ceil((instant - now) / 1000));
 };
 
+/**
+ * How long a refusal asks to wait: in milliseconds (Azure, and the SDKs of OpenAI and Anthropic), in seconds, as a date, in
+ * its body (Google's `RetryInfo`), or by the limit that is used up.
+ */
+const retryAfterOf = (
+  headers: HeaderMap,
+  {
+    inBody,
+    limits,
+    now,
+  }: { inBody: number | undefined; limits: ProviderLimit[] | undefined; now: number },
+): number | undefined => {
+  const ms = headers['retry-after-ms'];
+  if (ms !== undefined && SECONDS.test(ms)) return Number(ms) / 1_000;
+  return secondsIn(headers['retry-after'], now) ?? inBody ?? (limits && untilReset(limits, now));
+};
+
 /** Statuses of a request that another form may pass with. */
 const REJECTED = [400, 422];
 
-export type ErrorContext = { now: number; credentialVersion: string; confidential: Confidential };
+export type ErrorContext = {
+  now: number;
+  limits: ProviderLimit[] | undefined;
+  credentialVersion: string;
+  confidential: Confidential;
+};
 
 /** Returns the error of a response whose status is not 2xx. */
 export const readError = async (
   { status, headers }: ResponseHead,
   chunks: Chunks,
-  { now, credentialVersion, confidential }: ErrorContext,
+  { now, limits, credentialVersion, confidential }: ErrorContext,
 ): Promise<UpstreamError> => {
   if (status >= 300 && status < 400) {
     return new UpstreamError('redirect', 'the upstream redirects', { status });
@@ -64,6 +96,9 @@ export const readError = async (
       ? differenceIn(ownWords(words, confidential), confidential.request)
       : undefined,
     reason: reasonOf(words, confidential),
-    retryAfterSeconds: parseRetryAfter(headers['retry-after'], now) ?? meaning.retryAfterSeconds,
+    retryAfterSeconds: retryAfterOf(headers, {
+      ...{ inBody: meaning.retryAfterSeconds, now },
+      limits: status === 429 ? limits : undefined,
+    }),
   });
 };

@@ -23,6 +23,8 @@ export type UpstreamCall = {
   projectId?: string | undefined;
   /** Gets the target in each form before it is called so. @throws UpstreamError if it must not be */
   onForm?: ((target: Target) => void) | undefined;
+  /** Gets what the last response states of the provider's limits. */
+  heard?: { limits?: string } | undefined;
   /** The target's protocol. */
   protocol: UpstreamProtocol;
   /** The caller's body: what it shares with the upstream's is copied from a large one. */

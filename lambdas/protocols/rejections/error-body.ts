@@ -83,7 +83,7 @@ const withoutRecord = (status: number): ErrorMeaning => {
 const retryAfterIn = ({ error }: Json): number | undefined => {
   for (const detail of asArray(asRecord(error)?.details)) {
     const delay = asString(asRecord(detail)?.retryDelay) ?? '';
-    if (/^\d{1,6}(?:\.\d{1,9})?s$/.test(delay)) return Math.ceil(Number.parseFloat(delay));
+    if (/^\d{1,6}(?:\.\d{1,9})?s$/.test(delay)) return Number.parseFloat(delay);
   }
   return undefined;
 };

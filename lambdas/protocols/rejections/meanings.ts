@@ -91,10 +91,10 @@ const EVIDENCE: Evidence[] = [
   {
     kind: 'no-quota',
     codes:
-      /^(?:insufficient_(?:quota|user_quota|balance|credits)|billing_(?:hard_limit_reached|not_active|disabled)|exceeded_current_quota_error|payment_required(?:_error)?|credit_limit|arrearage|spend_limit_reached)$/i,
+      /^(?:insufficient_(?:quota|user_quota|balance|credits)|billing_(?:hard_limit_reached|not_active|disabled)|exceeded_current_quota_error|payment_required(?:_error)?|credit_limit|credit_balance_exhausted|arrearage|(?:enforced_)?spend_limit_reached|(?:organization|project)_(?:spend|usage)_limit_exceeded)$/i,
     messages: [
       /^your credit balance is too low/i,
-      /^you have reached your specified api usage limits/i,
+      /^you have reached your specified (?:workspace )?api usage limits/i,
       /^insufficient (?:balance|credits|quota)/i,
       /^credit limit exceeded/i,
       /^payment required/i,

@@ -46,9 +46,11 @@ export const innermost = (record: Json): Json => {
   return (typeof raw === 'string' ? readRecord(raw) : undefined) ?? record;
 };
 
-/** Google's machine-readable reasons, e.g. `API_KEY_INVALID`. */
-const reasonsIn = (error: Json): string[] =>
-  asArray(error.details).flatMap((detail) => textIn(asRecord(detail)?.reason));
+/** Google's machine-readable reasons, e.g. `API_KEY_INVALID`, and Anthropic's, e.g. `enforced_spend_limit_reached`. */
+const reasonsIn = ({ details }: Json): string[] => [
+  ...asArray(details).flatMap((detail) => textIn(asRecord(detail)?.reason)),
+  ...textIn(asRecord(details)?.error_code),
+];
 
 const ownTexts = (record: Json): ProviderText => {
   const error = asRecord(record.error) ?? {};

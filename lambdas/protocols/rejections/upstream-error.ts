@@ -41,7 +41,7 @@ export class UpstreamError extends Error {
   readonly kind: UpstreamErrorKind;
   /** HTTP status of the upstream's response, if any. */
   declare readonly status?: number | undefined;
-  /** `retry-after` of the upstream, in seconds. */
+  /** How long the upstream asks to wait, in seconds. */
   declare readonly retryAfterSeconds?: number | undefined;
   /** By how much the prompt is too long, if the upstream reports it. */
   declare readonly overflow?: Overflow | undefined;

@@ -10,7 +10,7 @@ import { type Asker, createLocalBreakers, isShut, type Owner } from './local-bre
 import { takeTurn } from './pace.ts';
 import { createPermits, type Permit } from './permit.ts';
 import { createSharedStates, FRESH_MS } from './shared-states.ts';
-import type { TripRule } from './trip-rules.ts';
+import { JITTER, type TripRule } from './trip-rules.ts';
 
 /** A target that must not be called for another `waitMs`, and what opened its breaker, where that is known. */
 export type OpenBreaker = {
@@ -50,9 +50,6 @@ type BreakerParts = {
 
 /** Until the next call through an open breaker. */
 const TURN_MS = 1_000;
-/** Spread, so that environments do not probe all at once. */
-const JITTER = 0.2;
-
 const createJitter = (randomBytes: RandomBytes) => (ms: number) => {
   const [byte = 0] = randomBytes(1);
   return Math.round(ms * (1 - JITTER + (2 * JITTER * byte) / 255));

@@ -8,8 +8,8 @@ import type { TripRule } from './trip-rules.ts';
 export type Owner = { projectId: string; keyId: string };
 
 export type Asker = Owner & {
-  /** Whether the model has another target: where it has none, a breaker protects the provider alone. */
-  hasAlternative: boolean;
+  /** Those that the request may try: where there is one, a breaker protects the provider alone. */
+  targets: readonly Target[];
 };
 
 /** Open until `openUntil` (ms), then half-open; 0 when closed. `openings` counts those in a row. */

@@ -10,7 +10,7 @@ type OpenMs = TripRule['openMs'];
 export const lengthFor =
   ({ asker }: Attempt, openMs: OpenMs): OpenMs =>
   (openings) =>
-    openMs(asker.hasAlternative ? openings : 0);
+    openMs(asker.targets.length > 1 ? openings : 0);
 
 /** Opens breakers, and logs it. */
 export const createOpenings = ({ states, local, clock, log, jittered }: PermitParts) => {

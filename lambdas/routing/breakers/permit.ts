@@ -1,11 +1,11 @@
-import { nameOf, type Target } from '../../catalog/catalog.ts';
+import { accountOf, nameOf, type Target } from '../../catalog/catalog.ts';
 import type { UpstreamError } from '../../protocols/rejections/upstream-error.ts';
 import type { Attempt, PermitParts } from './attempt.ts';
 import { createFailure } from './failure.ts';
 import { type Asker, breakerNames } from './local-breakers.ts';
 import { createOpenings } from './openings.ts';
 import { createSuccess } from './success.ts';
-import { provesTargetAlive, tripRuleFor } from './trip-rules.ts';
+import { isOfAccount, provesTargetAlive, type TripRule, tripRuleFor } from './trip-rules.ts';
 
 /** How a permitted call went: `started` at its first content, then exactly one of the others. */
 export type Outcome =
@@ -26,10 +26,31 @@ export const createPermits = (parts: PermitParts) => {
   const { start, finish } = createSuccess(parts);
   const fail = createFailure(parts, openings);
 
+  /** The other targets of the request that fail with this one: money is the account's, limits are those of a model. */
+  const sharing = ({ target, asker }: Attempt, error: UpstreamError): Target[] =>
+    isOfAccount(error)
+      ? asker.targets.filter(
+          (other) =>
+            nameOf(other) !== nameOf(target) &&
+            accountOf(other) === accountOf(target) &&
+            (error.kind === 'no-quota' || other.model === target.model),
+        )
+      : [];
+
+  const attemptOn = (target: Target, asker: Asker): Attempt => ({
+    ...{ target, name: nameOf(target), asker, health: parts.local.healthOf(target) },
+    ...{ hasStarted: false, isProbe: false, isConstrained: false },
+  });
+
+  const failAll = async (attempt: Attempt, rule: TripRule, error: UpstreamError): Promise<void> => {
+    const others = sharing(attempt, error).map((target) => attemptOn(target, attempt.asker));
+    await Promise.all([attempt, ...others].map((each) => fail(each, rule, error)));
+  };
+
   const end = (attempt: Attempt, error: UpstreamError): Promise<void> => {
     if (error.kind !== 'connect') parts.local.remove(breakerNames.connection(attempt.target));
     const rule = tripRuleFor(error);
-    if (rule) return fail(attempt, rule, error);
+    if (rule) return failAll(attempt, rule, error);
     return attempt.isConstrained && provesTargetAlive(error)
       ? start(attempt)
       : openings.release(attempt);
@@ -40,8 +61,7 @@ export const createPermits = (parts: PermitParts) => {
     asker: Asker,
     entered: Pick<Attempt, 'isProbe' | 'isConstrained'>,
   ): Permit => {
-    const health = parts.local.healthOf(target);
-    const attempt = { target, name: nameOf(target), asker, health, hasStarted: false, ...entered };
+    const attempt = { ...attemptOn(target, asker), ...entered };
     return (outcome) => {
       switch (outcome.kind) {
         case 'started':

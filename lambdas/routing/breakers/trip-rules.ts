@@ -15,13 +15,24 @@ export type TripRule = {
    */
   opens: 'target' | 'credential' | 'connection';
   /** Only failures of one category add up, except that all but `connection` count for `failure`. */
-  category: 'failure' | 'connection' | 'access' | 'permission' | 'credential' | 'cooldown';
+  category:
+    | 'failure'
+    | 'connection'
+    | 'access'
+    | 'permission'
+    | 'credential'
+    | 'quota'
+    | 'cooldown';
 };
+
+/** Spread of openings, so that environments do not probe all at once. */
+export const JITTER = 0.2;
 
 const BASE_MS = 10_000;
 const MAX_MS = 120_000;
 const OPERATOR_MS = 5 * 60_000;
-const MAX_COOLDOWN_SECONDS = 60;
+/** Longer waits are those of days and months, which an operator may shorten at any time. */
+const MAX_COOLDOWN_SECONDS = 3_600;
 const DEFAULT_COOLDOWN_SECONDS = 10;
 
 const backOff = (openings: number): number => Math.min(MAX_MS, BASE_MS * 2 ** openings);
@@ -71,6 +82,18 @@ const accessRefused: TripRule = {
   category: 'access',
 };
 
+/**
+ * Money or a limit of spending: no wait helps any caller. Providers that return 402 may do so for one request, e.g. for
+ * its `max_tokens`.
+ */
+const outOfQuota: TripRule = {
+  after: 1,
+  openMs: untilRepaired,
+  ownMs: untilRepaired,
+  opens: 'target',
+  category: 'quota',
+};
+
 /** What the credential may not do, or a flagged prompt. */
 const permissionDenied: TripRule = {
   ...accessRefused,
@@ -78,10 +101,11 @@ const permissionDenied: TripRule = {
   category: 'permission',
 };
 
+/** Not before the time that the provider names: of an earlier call it would deny. */
 const cooldown = ({ retryAfterSeconds }: UpstreamError): TripRule => {
-  const asked = retryAfterSeconds ?? DEFAULT_COOLDOWN_SECONDS;
-  const seconds = Math.min(MAX_COOLDOWN_SECONDS, Math.max(1, asked));
-  const openMs = () => seconds * 1000;
+  const asked = Math.min(MAX_COOLDOWN_SECONDS, Math.max(1, retryAfterSeconds ?? 0)) / (1 - JITTER);
+  const seconds = retryAfterSeconds === undefined ? DEFAULT_COOLDOWN_SECONDS : asked;
+  const openMs = () => Math.round(seconds * 1000);
   const ownMs = () => Math.min(OWN_MAX_MS, openMs());
   return { ...failure, after: 1, openMs, ownMs, category: 'cooldown' };
 };
@@ -114,6 +138,7 @@ export const tripRuleFor = (error: UpstreamError): TripRule | undefined => {
     case 'credential-refused':
       return error.status === 401 ? credentialRefused : permissionDenied;
     case 'no-quota':
+      return error.status === 402 ? accessRefused : outOfQuota;
     case 'unknown-model':
       return accessRefused;
     case 'connect':
@@ -130,6 +155,13 @@ export const tripRuleFor = (error: UpstreamError): TripRule | undefined => {
       return failure;
   }
 };
+
+/**
+ * Whether a failure is one of the account at the provider: its money, or its limit of the model, which has room again at a
+ * time that the provider names. A 429 without one may be about the capacity behind a single target.
+ */
+export const isOfAccount = ({ kind, status, retryAfterSeconds }: UpstreamError): boolean =>
+  kind === 'no-quota' || (kind === 'status' && status === 429 && retryAfterSeconds !== undefined);
 
 /** Whether a failure rejects only the request, which proves that the target works. */
 export const provesTargetAlive = (error: UpstreamError): boolean =>
