@@ -29,6 +29,10 @@ const rooms = {
     values: ['metering', 'protocols', 'stores', 'support'],
     types: ['endpoints'],
   },
+  state: {
+    values: ['protocols', 'replay', 'stores', 'support'],
+    types: ['endpoints', 'metering'],
+  },
   catalog: { values: ['money', 'protocols', 'support'] },
   money: { values: ['support'] },
   routing: { values: ['catalog', 'protocols', 'support'], types: ['stores', 'upstreams'] },

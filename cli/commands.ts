@@ -11,8 +11,10 @@ import type { OptionName } from './read-arguments.ts';
 import { REQUEST_COMMANDS } from './request-commands.ts';
 import { USAGE_COMMANDS } from './usage-commands.ts';
 
-const PLAN_COLUMNS = ['id', 'rpm', 'quota', 'period', 'concurrency', 'models', 'replay'];
-const PLAN_OPTIONS: OptionName[] = ['rpm', 'quota', 'period', 'concurrency', 'model', 'replay'];
+const PLAN_COLUMNS = ['id', 'rpm', 'quota', 'period', 'concurrency', 'models', 'replay', 'state'];
+const PLAN_OPTIONS: OptionName[] = [
+  ...['rpm', 'quota', 'period', 'concurrency', 'model', 'replay', 'state'] as const,
+];
 const OUTCOME_COLUMNS = ['id', 'outcome'];
 const ID = { operands: { id: 'ID' } };
 

@@ -17,6 +17,7 @@ const OPTIONS = {
   'all-plans': FLAG,
   'max-keys': TEXT,
   replay: TEXT,
+  state: TEXT,
   'max-usd': TEXT,
   pause: FLAG,
   resume: FLAG,

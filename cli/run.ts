@@ -23,9 +23,9 @@ const USAGE = `Usage: ${PROGRAM.admin} <resource> <verb> [options]
   projects delete ID       one without usable keys
   plans list
   plans create ID --rpm N --quota N --period hour|day|month [--concurrency N] [--model ID]...
-               [--replay header|retries|off]
+               [--replay header|retries|off] [--state off|asked|default]
   plans set ID [--rpm N] [--quota N] [--period P] [--concurrency N|none] [--model ID]... [--all-models]
-               [--replay header|retries|off]
+               [--replay header|retries|off] [--state off|asked|default]
   plans delete ID          one that no usable key has
   keys list --project ID [--search TEXT] [--status active|paused|expired|revoked]
   keys show KEY-ID --project ID

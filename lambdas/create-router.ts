@@ -20,6 +20,8 @@ import { createCalibrations } from './routing/calibrations.ts';
 import { createFailover } from './routing/failover.ts';
 import { createHealingUpstream } from './routing/healing-upstream.ts';
 import { createLessons } from './routing/lessons.ts';
+import { createStateEndpoints } from './state/endpoints.ts';
+import type { StateMode } from './stores/plan-store.ts';
 import type { RouterStores } from './stores/router-stores.ts';
 import type { Clock } from './support/clock.ts';
 import { DAY_MS } from './support/clock.ts';
@@ -45,6 +47,11 @@ export type RouterParts = RouterStores & {
    * @default 24 hours
    */
   keepMs?: number | undefined;
+  /**
+   * Which responses are stored for keys whose plans do not say, and for how many milliseconds.
+   * @default 'off', and 30 days for plans that store them
+   */
+  state?: { mode: StateMode; keepMs: number } | undefined;
   upstream: Upstream;
   /**
    * Asked for the counts of `count_tokens`.
@@ -109,6 +116,8 @@ export const createRouter = ({
   announce = async () => {},
   answers,
   keepMs = DAY_MS,
+  openResponses,
+  state: stage = { mode: 'off', keepMs: 30 * DAY_MS },
   upstream,
   log,
   clock,
@@ -141,22 +150,43 @@ export const createRouter = ({
   const refusals = createRefusals({ store: records, clock, randomBytes });
   const recorder = createRecorder({ store: records, refusals, clock, log, readWhoKey });
   const replay = createReplay(answers && { answers, meter, clock, log, keepMs });
+  const generate = createGenerate({
+    catalog,
+    tokenizers,
+    calibrations,
+    replay,
+    meter,
+    prefetch: (targets) => {
+      lessons.prefetch();
+      if (targets[0]) void calibrations.prefetch(targets[0]);
+      breaker.prefetch(targets);
+      upstream.prefetch(targets);
+    },
+    fetchAnswer,
+    recorder,
+    clock,
+  });
   const endpoints = {
-    generate: createGenerate({
-      catalog,
-      tokenizers,
-      calibrations,
-      replay,
-      meter,
-      prefetch: (targets) => {
-        lessons.prefetch();
-        if (targets[0]) void calibrations.prefetch(targets[0]);
-        breaker.prefetch(targets);
-        upstream.prefetch(targets);
-      },
-      fetchAnswer,
-      recorder,
-      clock,
+    generate,
+    ...createStateEndpoints({
+      mode: stage.mode,
+      generate,
+      open:
+        openResponses &&
+        (async () => {
+          const { createState } = await import('./state/create-state.ts');
+          const responses = await openResponses();
+          const { keepMs: storedMs } = stage;
+          return createState({
+            responses,
+            generate,
+            meter,
+            cancellations,
+            clock,
+            log,
+            keepMs: storedMs,
+          });
+        }),
     }),
     countTokens: createCountTokens({
       ...{ catalog, tokenizers, calibrations, countAtProvider, meter, breaker },

@@ -10,6 +10,7 @@ import {
   string,
   withDefault,
 } from './support/schema.ts';
+import { STATE_MODES } from './tables.ts';
 
 /** DynamoDB and S3 accept no shorter names. */
 const Name = checked(string, ({ length }) => length >= 3, 'must have at least 3 characters');
@@ -42,6 +43,9 @@ export const RouterEnv = object({
   ANSWERS_BUCKET: exactOptional(Name),
   /** Stage option `replayHours`. */
   REPLAY_HOURS: exactOptional(WholeNumber),
+  /** Stage options `state` and `stateDays`. */
+  STATE: exactOptional(oneOf(STATE_MODES)),
+  STATE_DAYS: exactOptional(WholeNumber),
   /** Name or ARN of the secret whose JSON object holds one credential per field. */
   UPSTREAM_SECRET: nonEmpty,
 });

@@ -14,9 +14,9 @@ import { readRouterEnv, WHO_KEY } from './env.ts';
 import { createAuthenticate, LOOK_UP_TIMEOUT_MS } from './keys/authenticate.ts';
 import { labelsOf } from './metrics.ts';
 import { createDynamoClient } from './stores/dynamo/client.ts';
-import { createRouterStores } from './stores/dynamo/stores.ts';
+import { createRouterStores, openDynamoResponses } from './stores/dynamo/stores.ts';
 import { BUCKET_TIMEOUTS, createBucketBodies } from './stores/s3/body-store.ts';
-import { HOUR_MS, systemClock } from './support/clock.ts';
+import { DAY_MS, HOUR_MS, systemClock } from './support/clock.ts';
 import { pooled } from './support/ids.ts';
 import { createTelemetry } from './telemetry/create-telemetry.ts';
 import { createCountAtProvider } from './upstreams/count-at-provider.ts';
@@ -50,7 +50,7 @@ const aws = (service: AwsServiceName) => ({
   clock: systemClock,
 });
 const { ANSWERS_BUCKET: bucketName } = env;
-const stores = createRouterStores({
+const storeOptions: Parameters<typeof createRouterStores>[0] = {
   client: createDynamoClient(aws('dynamodb')),
   tableNames: {
     keys: env.KEYS_TABLE,
@@ -65,7 +65,8 @@ const stores = createRouterStores({
     bucketName === undefined
       ? undefined
       : createBucketBodies(createBucket({ ...aws('s3'), bucketName, timeouts: BUCKET_TIMEOUTS })),
-});
+};
+const stores = createRouterStores(storeOptions);
 
 const events = createEventBus(aws('events'));
 const secrets = createSecretsManagerSecrets({
@@ -87,8 +88,13 @@ export const handler = createRouter({
   catalog: createCatalog(bundledModels),
   readTokenizer: (name) => readFileSync(join(import.meta.dirname, name)),
   ...stores,
+  openResponses: openDynamoResponses(storeOptions),
   announce: (event) => events.put('Usage threshold reached', event),
   keepMs: env.REPLAY_HOURS === undefined ? undefined : Number(env.REPLAY_HOURS) * HOUR_MS,
+  state:
+    env.STATE_DAYS === undefined
+      ? undefined
+      : { mode: env.STATE ?? 'off', keepMs: Number(env.STATE_DAYS) * DAY_MS },
   authenticate,
   upstream: createHttpUpstream({ secrets, roleCredentials: credentials, clock: systemClock }),
   countAtProvider:

@@ -3,7 +3,7 @@
  * `createRouter` has to provide and the values of the metric dimension `Route` follow from it.
  */
 type Row = {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'DELETE';
   /** A path; a trailing `{id}` matches the rest, slashes included. */
   pattern: string;
 };
@@ -51,7 +51,7 @@ export const ROUTES = [
   {
     method: 'POST',
     pattern: '/v1/responses',
-    endpoint: 'generate',
+    endpoint: 'respond',
     protocol: 'responses',
     series: '/v1/responses',
     triesWebSocket: true,
@@ -63,6 +63,15 @@ export const ROUTES = [
     dateHeader: 'anthropic-version',
   },
   { method: 'POST', pattern: '/v1/responses/input_tokens', endpoint: 'countTokens' },
+  {
+    method: 'POST',
+    pattern: '/v1/responses/{id}/cancel',
+    endpoint: 'cancelResponse',
+    isBodyless: true,
+  },
+  { method: 'GET', pattern: '/v1/responses/{id}/input_items', endpoint: 'listInputItems' },
+  { method: 'GET', pattern: '/v1/responses/{id}', endpoint: 'getResponse' },
+  { method: 'DELETE', pattern: '/v1/responses/{id}', endpoint: 'deleteResponse' },
   {
     method: 'POST',
     pattern: '/v1/requests/{id}/cancel',

@@ -24,6 +24,12 @@ export type TableName = (typeof TABLES)[number];
 /** Tables of lists that are read in order. */
 export const SORTED_TABLES: readonly TableName[] = ['records', 'history'];
 
+/**
+ * What is stored of the responses protocol: nothing (`off`), the response of a request with `store: true` (`asked`), or that
+ * of each without `store: false`, which is the vendor's default (`default`). Of stages and plans.
+ */
+export const STATE_MODES = ['off', 'asked', 'default'] as const;
+
 /** Default and maximum of the stage option `recordDays`. */
 export const DEFAULT_RECORD_DAYS = 35;
 export const MAX_RECORD_DAYS = 400;

@@ -6,14 +6,18 @@ import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import type { Stage } from './stage.ts';
 
+/** What the names of responses that callers store begin with (stores/dynamo/response-store.ts). */
+const STORED = 'responses/';
+
 export type AnswerBucketProps = { stage: Stage };
 
 /** The bucket for kept responses above the size of a table's item; it empties itself. */
 export class AnswerBucket extends Construct {
   readonly bucket: Bucket;
 
-  constructor(scope: Construct, id: string, { stage: { kmsKey, replayHours } }: AnswerBucketProps) {
+  constructor(scope: Construct, id: string, { stage }: AnswerBucketProps) {
     super(scope, id);
+    const { kmsKey, replayHours, stateDays } = stage;
     this.bucket = new Bucket(this, 'Bucket', {
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
       enforceSSL: true,
@@ -27,7 +31,14 @@ export class AnswerBucket extends Construct {
             bucketKeyEnabled: true,
           }),
       // S3 counts whole days, from the midnight after: an object outlives its entry in the table.
-      lifecycleRules: [{ expiration: Duration.days(Math.ceil(replayHours / 24)) }],
+      lifecycleRules: [
+        { prefix: STORED, expiration: Duration.days(stateDays) },
+        // Names of all others are hashes in hex.
+        ...[...'0123456789abcdef'].map((prefix) => ({
+          prefix,
+          expiration: Duration.days(Math.ceil(replayHours / 24)),
+        })),
+      ],
       // CloudFormation deletes only empty buckets; this one is empty after the lifecycle's days.
       removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     });
@@ -36,7 +47,7 @@ export class AnswerBucket extends Construct {
     });
   }
 
-  /** Grants reading and writing objects. Without `s3:ListBucket` S3 returns 403 for a missing object, not 404. */
+  /** Grants reading and writing objects, and deleting those that callers store. Without `s3:ListBucket` S3 returns 403 for a missing object, not 404. */
   grantObjects(grantee: IGrantable & Construct): void {
     const { bucketArn } = this.bucket;
     const objects = `${bucketArn}/*`;
@@ -44,6 +55,11 @@ export class AnswerBucket extends Construct {
       grantee,
       actions: ['s3:GetObject', 's3:PutObject'],
       resourceArns: [objects],
+    });
+    Grant.addToPrincipal({
+      grantee,
+      actions: ['s3:DeleteObject'],
+      resourceArns: [`${bucketArn}/${STORED}*`],
     });
     Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [bucketArn] });
     acknowledge(grantee, {

@@ -81,6 +81,8 @@ export class RouterFunction extends Construct {
       ...(tables.answers && {
         ANSWERS_TABLE: tables.answers.tableName,
         REPLAY_HOURS: String(stage.replayHours),
+        STATE: stage.state,
+        STATE_DAYS: String(stage.stateDays),
       }),
       ...(answerBucket && { ANSWERS_BUCKET: answerBucket.bucket.bucketName }),
       CORS_ORIGINS: stage.corsOrigins.join(' '),

@@ -2,7 +2,7 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Node } from 'constructs';
 import * as z from 'zod';
 import { DEFAULT_MAX_SERIES } from '../lambdas/metrics.ts';
-import { DEFAULT_RECORD_DAYS, MAX_RECORD_DAYS } from '../lambdas/tables.ts';
+import { DEFAULT_RECORD_DAYS, MAX_RECORD_DAYS, STATE_MODES } from '../lambdas/tables.ts';
 import { ConfigurationError } from './configuration-error.ts';
 
 /**
@@ -186,6 +186,17 @@ const StageContext = z
      */
     replayHours: WholeNumber.pipe(z.int().min(0).max(168)).default(24),
     /**
+     * Responses that callers read and continue by their ids, for keys whose plans do not say: none, those of requests with
+     * `store: true`, or those of all without `store: false`, which is the vendor's default.
+     * @default 'off'
+     */
+    state: z.enum(STATE_MODES).default('off'),
+    /**
+     * Days that such a response is kept.
+     * @default 30
+     */
+    stateDays: WholeNumber.pipe(z.int().min(1).max(90)).default(30),
+    /**
      * The console at `/dashboard` of the REST API, whose users sign in to a Cognito user pool; or none.
      * @default 'cognito'
      */
@@ -207,6 +218,10 @@ const StageContext = z
   .refine(({ webFunction, firewallRate }) => webFunction === 'off' || firewallRate === undefined, {
     path: ['webFunction'],
     message: 'must be off with firewallRate: WAF cannot protect a Web Function',
+  })
+  .refine(({ state, replayHours }) => state === 'off' || replayHours > 0, {
+    path: ['state'],
+    message: 'must be off with replayHours=0, which leaves out its table',
   })
   .refine(({ restRate, restBurst }) => restBurst === undefined || restBurst >= restRate, {
     path: ['restBurst'],

@@ -1,6 +1,6 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Node } from 'constructs';
-import type { TableName } from '../lambdas/tables.ts';
+import type { STATE_MODES, TableName } from '../lambdas/tables.ts';
 import { readStageContext, type StageContext } from './stage-context.ts';
 
 /**
@@ -86,6 +86,10 @@ export type Stage = {
   who: 'plain' | 'hash';
   /** Hours that a response is kept for repeats of its request; 0: none is kept. @default 24 */
   replayHours: number;
+  /** Which responses are stored for callers, where their plan does not say. @default 'off' */
+  state: (typeof STATE_MODES)[number];
+  /** @default 30 */
+  stateDays: number;
 };
 
 const STAGES = {
@@ -148,6 +152,8 @@ export const readStage = (node: Node): Stage => {
     tags: context.tags ?? {},
     corsOrigins: context.corsOrigins ?? [],
     replayHours: context.replayHours,
+    state: context.state,
+    stateDays: context.stateDays,
     hasWebFunction: context.webFunction === 'on',
     hasConsole: context.dashboard === 'cognito',
   };

@@ -26,13 +26,13 @@ export type Table = Pick<ITableV2, 'tableArn' | 'tableName'>;
 
 export type TablesProps = { stage: Stage };
 
-/** Tables that can outlive their stack; answers live a day. */
+/** Tables that can outlive their stack; answers expire. */
 type KeptTableName = Exclude<TableName, 'answers'>;
 
 /**
  * The DynamoDB tables: API keys, their projects, the limits of plans, the usage in meters, a record of each
  * request, the history (usage by day, closed periods, operators' changes), and the answers that are kept for
- * repeats of their requests.
+ * repeats of their requests, or that callers store.
  */
 export class Tables extends Construct implements Record<KeptTableName, Table> {
   readonly keys: Table;
@@ -79,7 +79,7 @@ export class Tables extends Construct implements Record<KeptTableName, Table> {
     const sorted = { sortKey: text(SORT_KEY), timeToLiveAttribute: TTL_ATTRIBUTE };
     this.records = open('records', { ...shared, ...sorted });
     this.history = open('history', { ...restorable, ...sorted });
-    // Deleted with the stack in every stage: what it holds is a day old at most.
+    // Deleted with the stack in every stage: what it holds expires within days anyway.
     const expiring = { ...shared, deletionProtection: false, removalPolicy: RemovalPolicy.DESTROY };
     this.answers =
       stage.replayHours === 0

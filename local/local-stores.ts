@@ -1,7 +1,11 @@
 import type { BodyStore } from '../lambdas/stores/answer-store.ts';
 import type { DynamoClient } from '../lambdas/stores/dynamo/dynamo-client.ts';
 import { createDynamoProjectStore } from '../lambdas/stores/dynamo/project-store.ts';
-import { createDynamoStores, type Stores } from '../lambdas/stores/dynamo/stores.ts';
+import {
+  createDynamoStores,
+  openDynamoResponses,
+  type Stores,
+} from '../lambdas/stores/dynamo/stores.ts';
 import type { ProjectStore } from '../lambdas/stores/project-store.ts';
 import { type Clock, DAY_MS } from '../lambdas/support/clock.ts';
 import { PARTITION_KEY, TABLES, type TableName, TTL_ATTRIBUTE } from '../lambdas/tables.ts';
@@ -27,6 +31,7 @@ export const TABLE_NAMES = Object.fromEntries(TABLES.map((name) => [name, name])
 /** All stores on the tables of one client. */
 export const storesOn = (client: DynamoClient, bodies: BodyStore): AllStores => ({
   ...createDynamoStores({ client, tableNames: TABLE_NAMES, bodies }),
+  openResponses: openDynamoResponses({ client, tableNames: TABLE_NAMES, bodies }),
   projects: createDynamoProjectStore({ client, tableName: TABLE_NAMES.projects }),
 });
 
@@ -36,17 +41,21 @@ const BODY_LIFE_MS = 2 * DAY_MS;
 
 /** Bodies above the size of a DynamoDB item, in the database: its items have no largest size. */
 const createBodies = (database: ItemDatabase, clock: Clock): BodyStore => ({
-  put: async (name, body) => {
+  put: async (name, body, expiresAt = clock.now() + BODY_LIFE_MS) => {
     const item = {
       [PARTITION_KEY]: name,
       content: Buffer.from(body).toString('base64'),
-      [TTL_ATTRIBUTE]: Math.ceil((clock.now() + BODY_LIFE_MS) / 1_000),
+      [TTL_ATTRIBUTE]: Math.ceil(expiresAt / 1_000),
     };
     await database.change(BODIES, { partition: name, sort: '' }, () => item);
   },
   get: async (name) => {
     const item = await database.read(BODIES, { partition: name, sort: '' });
-    return item && Buffer.from(String(item.content), 'base64');
+    return item?.content === undefined ? undefined : Buffer.from(String(item.content), 'base64');
+  },
+  remove: async (name) => {
+    const expired = { [PARTITION_KEY]: name, [TTL_ATTRIBUTE]: 1 };
+    await database.change(BODIES, { partition: name, sort: '' }, (item) => item && expired);
   },
 });
 

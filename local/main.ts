@@ -67,7 +67,8 @@ const start = async (options: CliOptions): Promise<LocalRouter> => {
   const database = data && (await openFolder({ folder: data, onFailure: createOnFailure() }));
   const stores = database ? { stores: openStores(systemClock, database) } : {};
   try {
-    return await startLocal({ ...files, ...stores, host, port, adminSecret, delayMs, log });
+    const own = { host, port, adminSecret, delayMs, log };
+    return await startLocal({ ...files, ...stores, ...own, state: 'default' });
   } catch (error) {
     if (!isPortInUse(error)) throw error;
     const next = `Choose another: ${PROGRAM.start} --port ${port + 1}`;

@@ -16,8 +16,8 @@ import {
   createAuthenticate,
 } from '../lambdas/keys/authenticate.ts';
 import { createKeyLifecycle, type KeyLifecycle } from '../lambdas/keys/lifecycle.ts';
-import type { Plan, PlanStore } from '../lambdas/stores/plan-store.ts';
-import { type Clock, systemClock } from '../lambdas/support/clock.ts';
+import type { Plan, PlanStore, StateMode } from '../lambdas/stores/plan-store.ts';
+import { type Clock, DAY_MS, systemClock } from '../lambdas/support/clock.ts';
 import type { Log } from '../lambdas/support/log.ts';
 import { createHttpUpstream } from '../lambdas/upstreams/http-upstream.ts';
 import { withPrelude } from '../lambdas/web/lambda-runtime.ts';
@@ -66,6 +66,8 @@ export type LocalOptions = {
    * @default stores in memory
    */
   stores?: LocalStores;
+  /** Which responses are stored for 30 days. Default: those that plans store. */
+  state?: StateMode;
   /** Members of the console. Default: none, since the loopback address needs no sign-in. */
   members?: Members;
   /** Overrides of the first key's plan: 600 requests per minute, 100,000 per month. */
@@ -192,6 +194,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     catalog: createCatalog(models),
     readTokenizer: options.readTokenizer,
     ...stores.parts,
+    state: options.state && { mode: options.state, keepMs: 30 * DAY_MS },
     records: watchRecords(stores.parts.records, inFlight, fresh.change),
     history,
     authenticate,

@@ -4,6 +4,7 @@ import { DAY_MS, HOUR_MS } from '../support/clock.ts';
 import { describeIssue } from '../support/describe-issue.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
+import { STATE_MODES } from '../tables.ts';
 import type { Role } from './roles.ts';
 
 /** Ids that operators choose: short, and safe in a path, a shell and a log. */
@@ -92,6 +93,7 @@ const PlanFields = {
   concurrency: Concurrency.exactOptional(),
   models: ModelIds.exactOptional(),
   replay: z.enum(REPLAY_MODES).exactOptional(),
+  state: z.enum(STATE_MODES).exactOptional(),
 };
 const NewPlan = z.strictObject({ id: Id, ...PlanFields });
 
@@ -103,6 +105,7 @@ const PlanChange = z.strictObject({
   concurrency: Concurrency.nullable().exactOptional(),
   models: ModelIds.nullable().exactOptional(),
   replay: PlanFields.replay,
+  state: PlanFields.state,
 });
 
 const Email = z

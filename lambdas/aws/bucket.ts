@@ -9,6 +9,8 @@ export type Bucket = {
   put(name: string, body: Uint8Array): Promise<void>;
   /** One attempt; undefined if there is no such object. @throws as `put` */
   get(name: string): Promise<Uint8Array | undefined>;
+  /** One attempt, idempotent. @throws as `put` */
+  remove(name: string): Promise<void>;
   /** Closes idle connections. */
   destroy(): void;
 };
@@ -26,6 +28,8 @@ const baseOf = (endpoint: string, bucketName: string): URL => {
 /** An error of S3 is XML, or empty; its texts are private. */
 const CODE = /<Code>(\w{1,64})<\/Code>/;
 
+const NO_BODY = new Uint8Array();
+
 /** An object of a bucket, signed with the digest of its body: S3 rejects a body that was changed on its way. */
 export const createBucket = ({ bucketName, timeouts, ...options }: BucketOptions): Bucket => {
   const base = baseOf(options.endpoint, bucketName);
@@ -38,7 +42,7 @@ export const createBucket = ({ bucketName, timeouts, ...options }: BucketOptions
     },
     { ...options, endpoint: base.origin },
   );
-  const send = (method: 'GET' | 'PUT', name: string, body: Uint8Array) =>
+  const send = (method: 'GET' | 'PUT' | 'DELETE', name: string, body: Uint8Array = NO_BODY) =>
     client.send({
       method,
       url: new URL(name, base),
@@ -54,11 +58,14 @@ export const createBucket = ({ bucketName, timeouts, ...options }: BucketOptions
     },
     get: async (name) => {
       try {
-        return (await send('GET', name, new Uint8Array())).body;
+        return (await send('GET', name)).body;
       } catch (error) {
         if (error instanceof AwsError && error.status === 404) return undefined;
         throw error;
       }
+    },
+    remove: async (name) => {
+      await send('DELETE', name);
     },
     destroy: client.destroy,
   };

@@ -3,6 +3,7 @@ import type { RequestFields } from '../log-events.ts';
 import type { JsonSource } from '../protocols/bytes/json.ts';
 import type { CallerHeaders, CallerProtocol, HeaderMap } from '../protocols/protocol.ts';
 import type { MessageBatches } from '../protocols/streams/sse.ts';
+import type { Settlement } from './settlement.ts';
 
 /** A request as an endpoint gets it: authenticated, its body parsed, independent of AWS. */
 export type Call = Identity & {
@@ -34,6 +35,10 @@ export type Call = Identity & {
   readonly notes: Readonly<Partial<RequestFields>>;
   /** Adds fields to the access log line. */
   note(fields: Partial<RequestFields>): void;
+  /** Called when the request of a generation has its unit. @default nothing is called */
+  onAdmitted?: () => void;
+  /** Wraps what keeps the response, for a part that keeps it too. @default it is not wrapped */
+  keepWith?: (keeper: Keeper | undefined) => Keeper;
 };
 
 export type JsonReply = {
@@ -46,6 +51,8 @@ export type EncodedReply = {
   status: number;
   headers?: HeaderMap;
   json: string;
+  /** Work of the request that continues behind its response: no process is frozen before it. */
+  after?: Promise<void>;
 };
 /** A page, a script or a style; its `content-type` is one of the headers. */
 export type TextReply = {
@@ -60,6 +67,17 @@ export type StreamReply = {
   messages: MessageBatches;
 };
 export type Reply = JsonReply | EncodedReply | TextReply | StreamReply;
+
+export type Cost = Pick<Settlement, 'isFree' | 'isEmpty'>;
+
+/** Keeps the response of one request, before its last bytes are sent. */
+export type Keeper = {
+  /** Passes a stream on while recording it; its end waits for the store. A failure is not stored. */
+  keepStream(messages: MessageBatches, cost: Cost): MessageBatches;
+  keepWhole(reply: EncodedReply, cost: Cost): Promise<EncodedReply>;
+  /** Whether the response is stored. */
+  isKept(): boolean;
+};
 
 /** What a route does. Endpoints return values; only http/ writes. @throws ApiError */
 export type Endpoint = (call: Call) => Promise<Reply>;

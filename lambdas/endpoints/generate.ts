@@ -126,6 +126,7 @@ const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'tokenizers' | 'replay'>
     const fuse = call.caller.budgets && (await fuseOf(asked));
     const checked = fuse?.checked ?? asked;
     const { admission, fetched } = await startCall(deps, checked, fuse);
+    call.onAdmitted?.();
     const { limits, unit } = admission;
     const parts = { checked, unit, tried: fetched.tried, isEstimated: isEstimated(checked), clock };
     let error: ApiError | undefined;
@@ -183,7 +184,11 @@ export const createGenerate = ({ replay, ...deps }: GenerateDeps): Endpoint => {
       return refuse(call, error);
     }
     const { asked, model } = checked;
-    const reply = replay(checked, run);
+    const { keepWith } = call;
+    const reply = replay(
+      checked,
+      keepWith ? (again, keeper) => run(again, keepWith(keeper)) : run,
+    );
     return asked.retires === undefined
       ? reply
       : withRetirement(reply, retirementHeaders(asked, model));

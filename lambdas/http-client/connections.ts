@@ -11,7 +11,7 @@ import {
 } from './connection.ts';
 
 export type HttpRequest = {
-  method: 'GET' | 'POST' | 'PUT';
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Path and query, encoded. */
   path: string;
   /** Names in lower case, with `host`, and `content-length` of the body. */

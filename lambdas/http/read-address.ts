@@ -68,7 +68,6 @@ export const noWebSocket = (): ApiError =>
 const NOT_OFFERED: Record<string, string> = {
   '/v1/responses/compact':
     'Compaction is not offered; send a shorter conversation to POST /v1/responses.',
-  '/v1/responses': 'No response is stored; send the whole conversation to POST /v1/responses.',
   '/v1/completions': 'Text completions are not offered; use POST /v1/chat/completions.',
   '/v1/complete': 'Text completions are not offered; use POST /v1/messages.',
   '/v1/embeddings': 'Embeddings are not offered; call their provider directly.',
@@ -123,7 +122,10 @@ type Known = Omit<Address, 'protocol'>;
 
 /** The address of a path in a route's own form, or of an endpoint that is not offered. */
 const addressOf = (path: string): Known | undefined => {
-  const routes = findRoutes(path);
+  // The id of a response may be any text: a path without one goes before it.
+  const found = path in NOT_OFFERED ? [] : findRoutes(path);
+  const exact = found.filter(({ route }) => route.pattern === path);
+  const routes = exact.length > 0 ? exact : found;
   return routes.length > 0 || notOffered(path) !== undefined ? { path, routes } : undefined;
 };
 
@@ -169,11 +171,6 @@ const OFFERED = ROUTES.map(({ pattern }) => pattern)
   .filter((pattern) => pattern.startsWith('/v1'))
   .join(', ');
 
-/** Reads of stored responses are valid requests elsewhere, and are 400 with what to do instead. */
-const isStored = (path: string): boolean => notOffered(path) === NOT_OFFERED['/v1/responses'];
-
 /** The error for a path without a route. Does not repeat the path: people paste keys into URLs. */
-export const unknownPath = (path: string): ApiError => {
-  const hint = notOffered(path) ?? `No such path. This service has ${OFFERED}.`;
-  return isStored(path) ? invalidRequest(hint) : notFound(hint);
-};
+export const unknownPath = (path: string): ApiError =>
+  notFound(notOffered(path) ?? `No such path. This service has ${OFFERED}.`);

@@ -32,6 +32,8 @@ export type PlatformResponse = {
   statusCode: number;
   headers: Record<string, string>;
   body: string | Texts;
+  /** Work that continues behind the response. */
+  after?: Promise<void>;
 };
 
 /*
@@ -117,7 +119,7 @@ export const routeRequest = (
     pathParameter: parameters.id,
     dateHeader: 'dateHeader' in route ? route.dateHeader : undefined,
     isBodyless: 'isBodyless' in route,
-    isGeneration: route.endpoint === 'generate',
+    isGeneration: route.endpoint === 'generate' || route.endpoint === 'respond',
   };
 };
 

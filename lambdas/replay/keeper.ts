@@ -1,24 +1,12 @@
 import { gzipSync } from 'node:zlib';
-import type { EncodedReply, Reply } from '../endpoints/endpoint.ts';
-import type { Settlement } from '../endpoints/settlement.ts';
+import type { Cost, Keeper, Reply } from '../endpoints/endpoint.ts';
 import type { CallerProtocol } from '../protocols/protocol.ts';
-import { formatSse, type MessageBatches, type SseMessage } from '../protocols/streams/sse.ts';
+import { formatSse, type SseMessage } from '../protocols/streams/sse.ts';
 import type { Answer, AnswerStore } from '../stores/answer-store.ts';
 import { type Clock, withTimeout } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { Recording } from './recording.ts';
 import { eventId } from './resume.ts';
-
-type Cost = Pick<Settlement, 'isFree' | 'isEmpty'>;
-
-/** Stores the response of a request that carries an idempotency key, before its last bytes are sent. */
-export type Keeper = {
-  /** Passes a stream on while recording it; its end waits for the store. A failure is not stored. */
-  keepStream(messages: MessageBatches, cost: Cost): MessageBatches;
-  keepWhole(reply: EncodedReply, cost: Cost): Promise<EncodedReply>;
-  /** Whether the response is stored. */
-  isKept(): boolean;
-};
 
 /** A store that is slower delays no response further; two attempts of a table fit in. */
 const STORE_TIMEOUT_MS = 3_000;

@@ -1,12 +1,12 @@
 import type { CheckedCall } from '../endpoints/check-call.ts';
-import type { EncodedReply, Reply, StreamReply } from '../endpoints/endpoint.ts';
+import type { EncodedReply, Keeper, Reply, StreamReply } from '../endpoints/endpoint.ts';
 import { UnitSettled } from '../metering/limits.ts';
 import type { MessageBatches } from '../protocols/streams/sse.ts';
 import type { AnswerStore, Fingerprint, Unit } from '../stores/answer-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { Attempt } from './attempt.ts';
-import { createKeeper, type Keeper } from './keeper.ts';
+import { createKeeper } from './keeper.ts';
 import { holdLease } from './lease.ts';
 import { createRecording, type Recording } from './recording.ts';
 

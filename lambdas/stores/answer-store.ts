@@ -66,7 +66,10 @@ export type AnswerStore = {
  * @throws StoreUnavailable
  */
 export type BodyStore = {
-  put(name: string, body: Uint8Array): Promise<void>;
+  /** `expiresAt` in ms, for a store without a lifecycle. */
+  put(name: string, body: Uint8Array, expiresAt?: number): Promise<void>;
   /** Undefined if it was deleted. */
   get(name: string): Promise<Uint8Array | undefined>;
+  /** Idempotent. */
+  remove(name: string): Promise<void>;
 };

@@ -1,3 +1,5 @@
+import type { STATE_MODES } from '../tables.ts';
+
 export type Period = 'hour' | 'day' | 'month';
 
 /**
@@ -6,6 +8,8 @@ export type Period = 'hour' | 'day' | 'month';
  */
 export const REPLAY_MODES = ['header', 'retries', 'off'] as const;
 export type ReplayMode = (typeof REPLAY_MODES)[number];
+
+export type StateMode = (typeof STATE_MODES)[number];
 
 /** Limits of a key. Every request counts as one unit, regardless of its size. */
 export type Plan = {
@@ -21,6 +25,8 @@ export type Plan = {
   models?: string[];
   /** Which requests are run once; `header` when absent. */
   replay?: ReplayMode;
+  /** Which responses are stored; as the stage has it when absent. */
+  state?: StateMode;
 };
 
 /** A plan that a later version wrote: its keys are denied with 503. */
@@ -36,6 +42,7 @@ export const isSamePlan = (one: Plan, other: Plan): boolean =>
   one.period === other.period &&
   one.concurrency === other.concurrency &&
   one.replay === other.replay &&
+  one.state === other.state &&
   sameModels(one.models, other.models);
 
 export type PlanChanged =

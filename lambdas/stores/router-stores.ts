@@ -8,6 +8,7 @@ import type { RequestMeters, ReservedUnits } from './meter-store.ts';
 import type { PlanStore } from './plan-store.ts';
 import type { ReceiptStore } from './receipt-store.ts';
 import type { RecordStore } from './record-store.ts';
+import type { ResponseStore } from './response-store.ts';
 import type { ThresholdStore } from './threshold-store.ts';
 
 /** What the router uses of the stores: its bundle has no other part of them. */
@@ -29,4 +30,9 @@ export type RouterStores = {
    * @default none: requests with an idempotency key are rejected
    */
   answers?: AnswerStore | undefined;
+  /**
+   * Opens the store of responses that callers read and continue, where they are first asked for.
+   * @default none: they cannot be stored
+   */
+  openResponses?: (() => Promise<ResponseStore>) | undefined;
 };

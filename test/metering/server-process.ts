@@ -3,7 +3,7 @@ import '../../lambdas/web/lambda-runtime.ts';
 import { randomBytes } from 'node:crypto';
 import { createCatalog, type Model } from '../../lambdas/catalog/catalog.ts';
 import { createRouter } from '../../lambdas/create-router.ts';
-import { createDynamoStores } from '../../lambdas/stores/dynamo/stores.ts';
+import { createDynamoStores, openDynamoResponses } from '../../lambdas/stores/dynamo/stores.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { createLog } from '../../lambdas/support/log.ts';
 import { startServer } from '../../lambdas/web/server.ts';
@@ -39,6 +39,7 @@ const serve = async ({ dynamo, secrets, models, skew, patience, ...order }: Serv
   const handler = createRouter({
     catalog: createCatalog(models),
     ...createDynamoStores({ client, tableNames: TABLE_NAMES }),
+    openResponses: openDynamoResponses({ client, tableNames: TABLE_NAMES }),
     upstream: createLocalUpstream({ endpoint: secrets, clock, log }),
     log,
     clock,

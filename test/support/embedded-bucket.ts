@@ -32,7 +32,7 @@ const reply = (response: ServerResponse, status: number, body: Buffer | string =
 const NO_SUCH_KEY = '<?xml version="1.0"?><Error><Code>NoSuchKey</Code></Error>';
 
 /**
- * Starts an S3 with the two operations that the router uses, PutObject and GetObject. Objects are files of a
+ * Starts an S3 with the three operations that the router uses, PutObject, GetObject and DeleteObject. Objects are files of a
  * temporary folder, which `close` removes.
  */
 export const startEmbeddedBucket = async (): Promise<EmbeddedBucket> => {
@@ -42,6 +42,9 @@ export const startEmbeddedBucket = async (): Promise<EmbeddedBucket> => {
     if (incoming.method === 'PUT') {
       await writeFile(file, await buffer(incoming));
       reply(response, 200);
+    } else if (incoming.method === 'DELETE') {
+      await rm(file, { force: true });
+      reply(response, 204);
     } else {
       const body = await readFile(file).catch(() => undefined);
       reply(response, body ? 200 : 404, body ?? NO_SUCH_KEY);

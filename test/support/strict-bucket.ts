@@ -71,6 +71,10 @@ export const startStrictBucket = async ({ now = Date.now }: { now?: () => number
       objects.set(name, body);
       return response.writeHead(200, { date, etag: '"etag"' }).end();
     }
+    if (incoming.method === 'DELETE') {
+      objects.delete(name);
+      return response.writeHead(204, { date }).end();
+    }
     const object = objects.get(name);
     if (!object) return fail(404, 'NoSuchKey');
     return response.writeHead(200, { date, 'content-length': object.byteLength }).end(object);

@@ -50,7 +50,8 @@ export const accessLog = ({ log, clock }: Options): Middleware => {
     };
     if ('messages' in reply) {
       request.response = { ...reply, messages: onEnd(reply.messages, writeLine) };
-    } else writeLine();
+    } else if ('after' in reply) reply.after.then(writeLine);
+    else writeLine();
   };
   return { before: accessLogBefore, after: accessLogAfter, onError: accessLogAfter };
 };

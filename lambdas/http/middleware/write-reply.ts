@@ -167,7 +167,12 @@ export const writeReply = (options: WriteOptions) => {
     const cors = corsHeaders(options.corsOrigins ?? [], received.request, reply);
     const encoding = options.isStreamed ? encodingHeaders(received.request, body) : {};
     const all = { ...headers, ...cors, ...encoding, ...varyOf(encoding, cors) };
-    return { statusCode: reply.status, headers: { ...all, ...reply.headers, ...ids }, body };
+    const response = {
+      statusCode: reply.status,
+      headers: { ...all, ...reply.headers, ...ids },
+      body,
+    };
+    return 'after' in reply ? { ...response, after: reply.after } : response;
   };
   const writeReplyAfter = (invocation: {
     event: Received;

@@ -7,7 +7,7 @@ import {
   readIfValid,
   string,
 } from '../../support/schema.ts';
-import { PARTITION_KEY } from '../../tables.ts';
+import { PARTITION_KEY, STATE_MODES } from '../../tables.ts';
 import {
   isSamePlan,
   type Plan,
@@ -28,6 +28,7 @@ const StoredPlan = object({
   concurrency: exactOptional(number),
   models: exactOptional(list(string)),
   replay: exactOptional(oneOf(REPLAY_MODES)),
+  state: exactOptional(oneOf(STATE_MODES)),
   /** Incremented by every write; absent in plans of version 0.1.0. */
   revision: exactOptional(number),
 });
@@ -48,7 +49,7 @@ const SET =
 
 /** Sets the optional fields that a plan has, and removes the others. */
 const writeOf = (plan: Plan) => {
-  const optional = ['concurrency', 'models', 'replay'] as const;
+  const optional = ['concurrency', 'models', 'replay', 'state'] as const;
   const sets = optional.filter((name) => plan[name] !== undefined);
   const removes = optional.filter((name) => plan[name] === undefined);
   const assignments = sets.map((name) => `, #${name} = :${name}`).join('');
@@ -67,7 +68,8 @@ const ASSIGN = { update: 'SET #assignedAt = :now', condition: '#rpm >= :zero' };
  * every plan: it lists the plan, and admits no request by it.
  */
 const DELETE = {
-  update: 'SET #rpm = :none, #quota = :none REMOVE #concurrency, #models, #replay, #assignedAt',
+  update:
+    'SET #rpm = :none, #quota = :none REMOVE #concurrency, #models, #replay, #state, #assignedAt',
   condition: '#rpm >= :zero AND (attribute_not_exists(#assignedAt) OR #assignedAt < :since)',
 };
 
@@ -78,6 +80,7 @@ const NAMES = {
   '#concurrency': 'concurrency',
   '#models': 'models',
   '#replay': 'replay',
+  '#state': 'state',
   '#revision': 'revision',
   '#assignedAt': 'assignedAt',
 };
@@ -105,7 +108,7 @@ export const createDynamoPlanStore = (options: TableOptions): PlanStore => {
   const table = createTable(options);
 
   const put = (plan: Plan, condition?: string, revision?: unknown) => {
-    const { id, rpm, quota, period, concurrency, models, replay } = plan;
+    const { id, rpm, quota, period, concurrency, models, replay, state } = plan;
     const write = writeOf(plan);
     return table.apply(id, condition === undefined ? write : { ...write, condition }, {
       names: NAMES,
@@ -116,6 +119,7 @@ export const createDynamoPlanStore = (options: TableOptions): PlanStore => {
         ':concurrency': concurrency,
         ':models': models,
         ':replay': replay,
+        ':state': state,
         ':revision': revision,
         ':zero': 0,
         ':one': 1,

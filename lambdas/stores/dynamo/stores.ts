@@ -72,6 +72,19 @@ export const createRouterStores = ({
   };
 };
 
+/** Opens the store of responses that callers read and continue; only the router's bundle has it. */
+export const openDynamoResponses = ({
+  client,
+  tableNames: { answers },
+  bodies,
+}: Options): RouterStores['openResponses'] =>
+  answers === undefined
+    ? undefined
+    : async () => {
+        const { createDynamoResponseStore } = await import('./response-store.ts');
+        return createDynamoResponseStore({ client, tableName: answers, bodies });
+      };
+
 /** All stores, as the admin function and local routers use them. */
 export const createDynamoStores = (options: Options): Stores => {
   const { client, recordDays } = options;

@@ -10,7 +10,7 @@ const MAX_ATTEMPTS = 2;
 /** No response, or S3's request to repeat: it throttles with a 503. */
 const mayRetry = (error: unknown): boolean => !(error instanceof AwsError) || error.status >= 500;
 
-/** Both operations are safe to repeat: an object is written once, under the name of its attempt. */
+/** All operations are safe to repeat: an object is written once, under the name of its attempt. */
 const repeat = async <Output>(request: () => Promise<Output>): Promise<Output> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -26,4 +26,5 @@ const repeat = async <Output>(request: () => Promise<Output>): Promise<Output> =
 export const createBucketBodies = (bucket: Bucket): BodyStore => ({
   put: (name, body) => repeat(() => bucket.put(name, body)),
   get: (name) => repeat(() => bucket.get(name)),
+  remove: (name) => repeat(() => bucket.remove(name)),
 });

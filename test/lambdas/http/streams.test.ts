@@ -14,7 +14,7 @@ import { requestOf } from '../../support/translate.ts';
 const data = (text: string): SseMessage => ({ data: JSON.stringify(text) });
 
 const start = async (generate: Endpoint): Promise<Edge> => {
-  const edge = await startEdge({ generate });
+  const edge = await startEdge({ generate, respond: generate });
   onTestFinished(() => edge.close());
   return edge;
 };
