@@ -60,7 +60,7 @@ export const createSignedClient = (
         const signedAt = clock.now() + knownSkewMs;
         const headers = await sign(request, signedAt);
         const response = await exchange({ ...request, headers });
-        if (response.status === 200) return response;
+        if (response.status < 300) return response;
         const error = errorOf(response);
         const skew = SKEW_ERRORS.has(error.name) ? skewIn(response.headers.date, signedAt) : 0;
         if (skew === 0 || !mayCorrect) throw error;

@@ -18,7 +18,7 @@ export type Found = Omit<StoredResponse, 'input' | 'response'> & {
 
 /** The key of a response in the store: no other project computes it, so that its ids do not exist there. */
 export const keyOf = (projectId: string, id: string): string =>
-  `R#${sha256Of(`${projectId}\n${id}`)}`;
+  `R-${sha256Of(`${projectId}\n${id}`)}`;
 
 export const pack = (json: string): Uint8Array => gzipSync(json);
 

@@ -20,7 +20,7 @@ test('the answers table expires its items, is encrypted with the stage key, and 
   });
 });
 
-test('the bucket of large responses is private, encrypted with the stage key, and deletes objects after replayHours', () => {
+test('the bucket of large responses is private, encrypted with the stage key, and deletes objects after replayHours, stored responses after stateDays', () => {
   const bucketOf = (options: Parameters<typeof synthTemplate>[0]) =>
     Object.values(synthTemplate(options).findResources('AWS::S3::Bucket'))[0];
   expect(bucketOf({ stage: 'prod', kmsKey: KEY, replayHours: 25 })).toMatchObject({
@@ -40,16 +40,26 @@ test('the bucket of large responses is private, encrypted with the stage key, an
           },
         ],
       },
-      LifecycleConfiguration: { Rules: [{ ExpirationInDays: 2, Status: 'Enabled' }] },
+      LifecycleConfiguration: {
+        Rules: [
+          { ExpirationInDays: 30, Prefix: 'responses/', Status: 'Enabled' },
+          ...[...'0123456789abcdef'].map((Prefix) => ({ ExpirationInDays: 2, Prefix })),
+        ],
+      },
     },
   });
   expect(JSON.stringify(bucketOf({}))).toContain('AES256');
 });
 
-test('the router may read, write and find objects of the bucket, and nothing else in S3', () => {
+test('the router may read, write and find objects of the bucket, delete stored responses, and nothing else in S3', () => {
   const policies = JSON.stringify(synthTemplate().findResources('AWS::IAM::Policy'));
   const actions = [...policies.matchAll(/"s3:\w+\*?"/g)].map(([action]) => action);
-  expect(actions).toEqual(['"s3:GetObject"', '"s3:PutObject"', '"s3:ListBucket"']);
+  expect(actions).toEqual([
+    '"s3:GetObject"',
+    '"s3:PutObject"',
+    '"s3:DeleteObject"',
+    '"s3:ListBucket"',
+  ]);
 });
 
 test('only the router may read and write the answers table, and it cannot scan or delete', () => {
@@ -66,6 +76,18 @@ test('only the router may read and write the answers table, and it cannot scan o
       statement: expect.objectContaining({ Action: ['dynamodb:GetItem', 'dynamodb:UpdateItem'] }),
     },
   ]);
+});
+
+test('state is off unless the stage says so, and needs the table of kept responses', () => {
+  const variables = (options: Parameters<typeof synthTemplate>[0], values: object) =>
+    synthTemplate(options).hasResourceProperties('AWS::Lambda::Function', {
+      Environment: { Variables: values },
+    });
+  variables({}, { STATE: 'off', STATE_DAYS: '30' });
+  variables({ state: 'default', stateDays: '7' }, { STATE: 'default', STATE_DAYS: '7' });
+  expect(() => synthTemplate({ state: 'asked', replayHours: 0 })).toThrow(
+    'must be off with replayHours=0',
+  );
 });
 
 test('replayHours is passed to the router, and 0 leaves out the answers table and the bucket', () => {

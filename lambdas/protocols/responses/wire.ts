@@ -207,8 +207,7 @@ const TextFormat = selectedBy(
 );
 export type TextFormat = Infer<typeof TextFormat>;
 
-const WHOLE =
-  'is not supported, because no response is stored here: send the whole conversation in input';
+const NO_STATE = 'needs stored responses, which the plan of this API key does not allow';
 
 /** A field of the vendor's state; null and false read as absent. */
 const absent = (message: string) => mapped(optional(oneOf([false], message)), () => undefined);
@@ -217,9 +216,9 @@ const Input = union([string, list(InputItem, maxItems(MAX_ITEMS, { items: minIte
 
 const MEMBERS = {
   // First: a request with one of these often lacks the input.
-  previous_response_id: absent(WHOLE),
-  conversation: absent(WHOLE),
-  background: absent('is not supported: wait for the response, or stream it'),
+  previous_response_id: absent(`${NO_STATE}: send the whole conversation in input`),
+  conversation: absent('is not supported: send the whole conversation in input'),
+  background: absent(`${NO_STATE}: wait for the response, or stream it`),
   prompt: absent('is not supported, because no prompt is stored here: send instructions and input'),
   context_management: absent('is not supported: shorten the conversation before it is sent'),
   model: nonEmpty,

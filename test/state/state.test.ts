@@ -1,0 +1,254 @@
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { keyOf } from '../../lambdas/state/stored.ts';
+import { DAY_MS } from '../../lambdas/support/clock.ts';
+import { startHeldUpstream } from '../replay/held-upstream.ts';
+import { createCountingClock } from '../support/counting-clock.ts';
+import { startFleet } from '../support/fleet.ts';
+import { modelOn, targetAt } from '../support/models.ts';
+import { heldIn, scanTables } from '../support/scan-tables.ts';
+import { send } from '../support/send.ts';
+
+type Json = Record<string, unknown>;
+
+/** All that is in base64 and compressed in a text, as text. */
+const unpacked = (text: string): string =>
+  [...text.matchAll(/H4sI[\w+/=]+/g)]
+    .map(([packed]) => gunzipSync(Buffer.from(packed, 'base64')).toString())
+    .join('\n');
+
+/** Two routers on the same tables, whose plan allows the state, and a provider that answers when the test says so. */
+const start = async (mode: 'off' | 'asked' | 'default' = 'default') => {
+  const clock = createCountingClock(Date.UTC(2026, 10, 21, 12));
+  const upstream = await startHeldUpstream();
+  const models = [modelOn([targetAt(upstream.url)])];
+  const fleet = await startFleet({ models, clock, size: 2 });
+  onTestFinished(async () => {
+    await fleet.close();
+    await upstream.close();
+  });
+  const plan = { rpm: 1_000_000, quota: 1_000_000, period: 'month' } as const;
+  await fleet.stores.plans.putPlan({ id: 'fleet', ...plan, state: mode });
+  const call = async (
+    method: string,
+    path: string,
+    { body, key = fleet.key, router = 0, headers = {} }: CallOptions = {},
+  ) => {
+    const sent = await send(fleet.urls[router] ?? '', path, {
+      method,
+      headers: { 'x-api-key': key, ...headers },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const json = sent.text.startsWith('{') ? (JSON.parse(sent.text) as Json) : {};
+    return { ...sent, json };
+  };
+  const create = (fields: Json = {}, options: CallOptions = {}) =>
+    call('POST', '/v1/responses', {
+      ...options,
+      body: { model: 'vendor/model', input: 'hi', ...fields },
+    });
+  const get = (id: unknown, options: CallOptions = {}) =>
+    call('GET', `/v1/responses/${id}`, options);
+  const remove = (id: unknown, options: CallOptions = {}) =>
+    call('DELETE', `/v1/responses/${id}`, options);
+  return { clock, upstream, fleet, call, create, get, remove };
+};
+type CallOptions = { body?: Json; key?: string; router?: number; headers?: Record<string, string> };
+
+const errorOf = ({ json }: { json: Json }) => json.error as Json;
+
+describe('stored responses', () => {
+  test('another process reads, continues and deletes a response', async () => {
+    const { create, get, remove } = await start();
+    const { json: first } = await create();
+    expect((await get(first.id, { router: 1 })).json).toEqual(first);
+    const next = await create({ previous_response_id: first.id }, { router: 1 });
+    expect(next.json).toMatchObject({ status: 'completed', previous_response_id: first.id });
+    expect((await remove(first.id, { router: 1 })).json).toEqual({
+      ...{ id: first.id, object: 'response', deleted: true },
+    });
+    expect((await get(first.id)).status).toBe(404);
+    expect((await remove(first.id)).status).toBe(404);
+    expect(errorOf(await create({ previous_response_id: next.json.id }))).toMatchObject({
+      code: 'previous_response_not_found',
+    });
+  });
+
+  test('another project gets the words and the calls of an unknown id, whichever it asks for', async () => {
+    const { create, call, fleet } = await start();
+    const { json } = await create();
+    const own = String(json.id);
+    const unknown = `resp_${'0'.repeat(24)}`;
+    const key = fleet.otherKey;
+    for (const [method, tail] of [
+      ['GET', ''],
+      ['DELETE', ''],
+      ['GET', '/input_items'],
+      ['POST', '/cancel'],
+    ]) {
+      const [foreign, missing] = await Promise.all(
+        [own, unknown].map((id) => call(method ?? '', `/v1/responses/${id}${tail}`, { key })),
+      );
+      expect(foreign?.status).toBe(404);
+      expect(foreign?.text).toBe(missing?.text);
+    }
+    const previous = await create({ previous_response_id: own }, { key });
+    expect(previous.status).toBe(400);
+    expect(errorOf(previous)).toMatchObject({ code: 'previous_response_not_found' });
+    const reference = { type: 'item_reference', id: `msg_${own.slice(5)}0` };
+    expect((await create({ input: [reference] }, { key })).status).toBe(404);
+    expect((await create({ input: [reference] })).status).toBe(200);
+  });
+
+  test('a response expires after 30 days', async () => {
+    const { create, get, clock } = await start();
+    const { json } = await create();
+    clock.advance(30 * DAY_MS - 1);
+    expect((await get(json.id)).status).toBe(200);
+    clock.advance(1);
+    expect((await get(json.id)).status).toBe(404);
+    const next = await create({ previous_response_id: json.id });
+    expect([next.status, errorOf(next).code]).toEqual([400, 'previous_response_not_found']);
+  });
+
+  test('no table holds a part of a response that was deleted, nor of its stream', async () => {
+    const { create, remove, fleet, upstream, clock } = await start();
+    upstream.state.filler = 'canary-of-the-response';
+    const stored = await create({ input: 'canary-of-the-request', store: true });
+    const running = create({ input: 'canary-of-the-request', background: true, stream: true });
+    const { text } = await running;
+    const [, id] = /"id":"(resp_\w+)"/.exec(text) ?? [];
+    const canaries = async () => {
+      const tables = await scanTables(fleet.tablesUrl);
+      return heldIn({ ...tables, answers: unpacked(tables.answers ?? '') }, [
+        'canary-of-the-request',
+        'canary-of-the-response',
+      ]);
+    };
+    expect(await canaries()).toHaveLength(2);
+    expect((await remove(stored.json.id)).status).toBe(200);
+    expect((await remove(id)).status).toBe(200);
+    clock.advance(60_000);
+    expect(await canaries()).toEqual([]);
+  });
+
+  test('a conversation of 1,000 responses is continued once more, and not again', async () => {
+    const { create, fleet } = await start();
+    let previous: unknown;
+    const { json: root } = await create();
+    previous = root.id;
+    // What 999 requests would store, without sending them.
+    const store = await fleet.stores.openResponses?.();
+    const key = keyOf('project', String(root.id));
+    const found = await store?.find(key, Date.UTC(2026, 10, 21, 12));
+    if (!store || !found) throw new Error('The response is not stored.');
+    const before: string[] = [String(root.id)];
+    for (let turn = 1; turn < 1_000; turn += 1) {
+      const id = `resp_${String(turn).padStart(24, '0')}`;
+      await store.create(
+        { key: keyOf('project', id), expiresAt: Date.UTC(2026, 11, 1) },
+        { ...found, before: [...before] },
+      );
+      before.push(id);
+      previous = id;
+    }
+    const last = await create({ previous_response_id: previous });
+    expect(last.status).toBe(200);
+    const beyond = await create({ previous_response_id: last.json.id });
+    expect([beyond.status, String(errorOf(beyond).message)]).toEqual([
+      ...[400, expect.stringContaining('1000 responses')],
+    ]);
+  });
+
+  test('a key whose plan stores nothing gets a 400 with what to do, and its requests make no call of the table', async () => {
+    const { create, get, remove, fleet } = await start('off');
+    const { json } = await create({ store: true });
+    expect(json).toMatchObject({ status: 'completed', store: false });
+    for (const refused of [
+      await create({ previous_response_id: json.id }),
+      await create({ background: true }),
+      await create({ input: [{ type: 'item_reference', id: 'msg_1' }] }),
+      await get(json.id),
+      await remove(json.id),
+    ]) {
+      expect(refused.status).toBe(400);
+      expect(String(errorOf(refused).message)).toMatch(/plan/);
+    }
+    expect((await scanTables(fleet.tablesUrl)).answers).toBe('[]');
+  });
+
+  test('a plan that stores what is asked for stores nothing of a request without "store": true', async () => {
+    const { create, fleet } = await start('asked');
+    expect((await create()).json.store).toBe(false);
+    expect((await create({ store: false })).json.store).toBe(false);
+    expect((await scanTables(fleet.tablesUrl)).answers).toBe('[]');
+    expect((await create({ store: true })).json.store).toBe(true);
+  });
+});
+
+describe('background responses', () => {
+  test('a response whose client disconnected is finished, and read from another process', async () => {
+    const { create, get, upstream, fleet, clock } = await start();
+    upstream.state.isQuick = false;
+    const queued = await create({ background: true });
+    expect(queued.json).toMatchObject({ status: 'queued', output: [] });
+    await expect.poll(() => upstream.calls.length).toBe(1);
+    await expect
+      .poll(async () => (await get(queued.json.id, { router: 1 })).json.status)
+      .toBe('in_progress');
+    clock.advance(20_000);
+    upstream.calls[0]?.finish();
+    await expect
+      .poll(async () => (await get(queued.json.id, { router: 1 })).json.status)
+      .toBe('completed');
+    expect(await fleet.charged()).toBe(1);
+  });
+
+  test('a failure of the provider is the failure of the response, and free', async () => {
+    const { create, get, upstream, fleet } = await start();
+    upstream.state.refusesNext = 9;
+    const queued = await create({ background: true });
+    await expect
+      .poll(async () => (await get(queued.json.id)).json)
+      .toMatchObject({
+        ...{ status: 'failed', error: { code: 'server_error', message: expect.any(String) } },
+      });
+    expect(await fleet.charged()).toBe(0);
+  });
+
+  test('a response is cancelled from another process, for one unit, and its provider is hung up', async () => {
+    const { create, get, call, upstream, fleet, clock } = await start();
+    upstream.state.isQuick = false;
+    const { json } = await create({ background: true });
+    await expect.poll(() => upstream.calls.length).toBe(1);
+    upstream.calls[0]?.begin();
+    await expect.poll(async () => (await get(json.id)).json.status).toBe('in_progress');
+    const cancelled = call('POST', `/v1/responses/${json.id}/cancel`, { router: 1 });
+    let isDone = false;
+    void cancelled.then(() => {
+      isDone = true;
+    });
+    await expect
+      .poll(() => {
+        if (!isDone) clock.advance(250);
+        return isDone;
+      })
+      .toBe(true);
+    expect((await cancelled).json).toMatchObject({ status: 'cancelled' });
+    await expect.poll(() => upstream.calls[0]?.isClosed()).toBe(true);
+    expect((await get(json.id)).json.status).toBe('cancelled');
+    await expect.poll(() => fleet.charged()).toBe(1);
+  });
+
+  test('a request that is denied gets its status at once, and no response', async () => {
+    const { create, fleet } = await start();
+    const plan = { rpm: 1_000_000, quota: 0, period: 'month', state: 'default' } as const;
+    await fleet.stores.plans.putPlan({ id: 'fleet', ...plan });
+    expect((await create({ background: true })).status).toBe(402);
+    expect((await create({ background: true, model: 'vendor/unknown' })).status).toBe(400);
+    expect((await create({ background: true, temperature: 9 })).status).toBe(400);
+    expect((await create({ background: true, store: false })).status).toBe(400);
+    const keyed = await create({ background: true }, { headers: { 'idempotency-key': 'a' } });
+    expect(keyed.status).toBe(400);
+  });
+});
