@@ -16,7 +16,7 @@ import { responseIn } from './mark.ts';
 import { pack, withStore } from './stored.ts';
 
 /** An owner that has not renewed for so long is dead; several failed renewals and the skew of clocks fit in. */
-export const LEASE_MS = 30_000;
+const LEASE_MS = 30_000;
 /** New text of a stream is stored so often, */
 const PIECE_MS = 2_000;
 /** and the lease of a silent response is renewed after so many of those times. */

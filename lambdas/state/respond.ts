@@ -157,5 +157,3 @@ export const createRespond = (deps: RespondDeps) => {
     return queue(detached, marks, fields.stream === true, own);
   };
 };
-
-export type Respond = ReturnType<typeof createRespond>;

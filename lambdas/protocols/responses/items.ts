@@ -120,7 +120,7 @@ const decodeReference = ({ id }: ItemOf<'item_reference'>, param: string): Block
   if (id.startsWith('rs_')) return [];
   throw reject(
     param,
-    'item references need stored responses, which the plan of this API key does not allow. Send the items themselves (Vercel AI SDK: providerOptions.openai.store = false).',
+    'item references need a plan with "state". Send the items themselves (Vercel AI SDK: providerOptions.openai.store = false).',
   );
 };
 

@@ -207,7 +207,7 @@ const TextFormat = selectedBy(
 );
 export type TextFormat = Infer<typeof TextFormat>;
 
-const NO_STATE = 'needs stored responses, which the plan of this API key does not allow';
+const NO_STATE = 'needs a plan with "state"';
 
 /** A field of the vendor's state; null and false read as absent. */
 const absent = (message: string) => mapped(optional(oneOf([false], message)), () => undefined);
