@@ -30,7 +30,7 @@ const rooms = {
     types: ['endpoints'],
   },
   state: {
-    values: ['protocols', 'replay', 'stores', 'support'],
+    values: ['protocols', 'stores', 'support'],
     types: ['endpoints', 'metering'],
   },
   catalog: { values: ['money', 'protocols', 'support'] },

@@ -169,24 +169,7 @@ export const createRouter = ({
   const endpoints = {
     generate,
     ...createStateEndpoints({
-      mode: stage.mode,
-      generate,
-      open:
-        openResponses &&
-        (async () => {
-          const { createState } = await import('./state/create-state.ts');
-          const responses = await openResponses();
-          const { keepMs: storedMs } = stage;
-          return createState({
-            responses,
-            generate,
-            meter,
-            cancellations,
-            clock,
-            log,
-            keepMs: storedMs,
-          });
-        }),
+      ...{ ...stage, openResponses, generate, meter, cancellations, clock, log },
     }),
     countTokens: createCountTokens({
       ...{ catalog, tokenizers, calibrations, countAtProvider, meter, breaker },

@@ -185,10 +185,7 @@ export const createGenerate = ({ replay, ...deps }: GenerateDeps): Endpoint => {
     }
     const { asked, model } = checked;
     const { keepWith } = call;
-    const reply = replay(
-      checked,
-      keepWith ? (again, keeper) => run(again, keepWith(keeper)) : run,
-    );
+    const reply = replay(checked, keepWith ? (again, keeper) => run(again, keepWith(keeper)) : run);
     return asked.retires === undefined
       ? reply
       : withRetirement(reply, retirementHeaders(asked, model));

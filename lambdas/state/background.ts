@@ -1,13 +1,12 @@
+import { failureOf } from '#late/responses';
 import type { Call, Endpoint, Reply } from '../endpoints/endpoint.ts';
 import type { Json } from '../protocols/bytes/json.ts';
-import { failureOf } from '../protocols/responses/error.ts';
 import {
   formatSse,
   type MessageBatches,
   type SseMessage,
   withHeartbeat,
 } from '../protocols/streams/sse.ts';
-import { createRecording, type Recording } from '../replay/recording.ts';
 import type { ResponseKey, ResponseStore } from '../stores/response-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { apiError, toApiError } from '../support/errors.ts';
@@ -111,13 +110,50 @@ const endIn = (messages: SseMessage[]): Json | undefined => {
 const isCreated = (message: SseMessage): boolean =>
   'event' in message && message.event === 'response.created';
 
+/** The text of a job on its way to its first client. */
+const createLive = () => {
+  let texts: string[] = [];
+  let [hasEnded, hasLeft] = [false, false];
+  let ring = () => {};
+  async function* read(): MessageBatches {
+    for (;;) {
+      const text = texts.join('');
+      texts = [];
+      if (text !== '') yield [{ text }];
+      else if (hasEnded) return;
+      else {
+        await new Promise<void>((resolve) => {
+          ring = resolve;
+        });
+      }
+    }
+  }
+  return {
+    read,
+    add: (text: string) => {
+      if (hasLeft) return;
+      texts.push(text);
+      ring();
+    },
+    end: () => {
+      hasEnded = true;
+      ring();
+    },
+    leave: () => {
+      hasLeft = true;
+      texts = [];
+    },
+  };
+};
+type Live = ReturnType<typeof createLive>;
+
 const eventOf = (type: string, response: Json, number: number): SseMessage => ({
   event: type,
   data: JSON.stringify({ type, response, sequence_number: number }),
 });
 
 type Listener = {
-  recording: Recording;
+  live: Live;
   onAdmitted(): void;
   onFailure(error: unknown): void;
 };
@@ -126,7 +162,7 @@ type Listener = {
 const runJob = async (
   job: Job,
   deps: BackgroundDeps,
-  { recording, onAdmitted, onFailure }: Listener,
+  { live, onAdmitted, onFailure }: Listener,
 ): Promise<void> => {
   const { call, key, queued } = job;
   const pieces = createPieces(job, deps);
@@ -134,7 +170,7 @@ const runJob = async (
   const put = (messages: SseMessage[]) => {
     const text = messages.map(formatSse).join('');
     if (text === '') return;
-    recording.append(text);
+    live.add(text);
     pieces.add(text);
   };
   const admitted = () => {
@@ -168,19 +204,14 @@ const runJob = async (
       deps.log.warn('answer_not_stored', { requestId: call.requestId });
     });
   }
-  recording.end();
+  live.end();
 };
 
-async function* asMessages({
-  recording,
-  done,
-}: {
-  recording: Recording;
-  done: Promise<void>;
-}): MessageBatches {
+async function* asMessages({ live, done }: { live: Live; done: Promise<void> }): MessageBatches {
   try {
-    for await (const text of recording.read()) yield [{ text }];
+    yield* live.read();
   } finally {
+    live.leave();
     // However early its client leaves: the platform freezes the process once this ends.
     await done;
   }
@@ -199,9 +230,9 @@ export const startJob = async (job: Job, deps: BackgroundDeps): Promise<Reply> =
   const stored = { ...state, before, input: pack(input), response: pack(json) };
   await withStore(() => responses.create(key, stored));
   const admission = Promise.withResolvers<void>();
-  const recording = createRecording();
+  const live = createLive();
   const { resolve: onAdmitted, reject: onFailure } = admission;
-  const done = runJob(job, deps, { recording, onAdmitted, onFailure });
+  const done = runJob(job, deps, { live, onAdmitted, onFailure });
   try {
     await admission.promise;
   } catch (error) {
@@ -210,6 +241,6 @@ export const startJob = async (job: Job, deps: BackgroundDeps): Promise<Reply> =
   }
   if (!isStream) return { status: 200, json, after: done };
   const { heartbeat } = call.protocol;
-  const messages = asMessages({ recording, done });
+  const messages = asMessages({ live, done });
   return { status: 200, messages: withHeartbeat(messages, heartbeat, clock) };
 };

@@ -1,8 +1,8 @@
+import { failureOf } from '#late/responses';
 import type { Cancellations } from '../endpoints/cancellations.ts';
 import type { Call, Endpoint } from '../endpoints/endpoint.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { Json } from '../protocols/bytes/json.ts';
-import { failureOf } from '../protocols/responses/error.ts';
 import { apiError, invalidRequest, notFound } from '../support/errors.ts';
 import { followResponse } from './follow.ts';
 import { readInput } from './history.ts';

@@ -1,45 +1,44 @@
-import type { Endpoint } from '../endpoints/endpoint.ts';
+import { createState } from '#late/state';
+import type { Call, Endpoint } from '../endpoints/endpoint.ts';
 import type { StateMode } from '../stores/plan-store.ts';
+import type { RouterStores } from '../stores/router-stores.ts';
 import { ApiError, invalidRequest } from '../support/errors.ts';
-import { modeOf, readAsks } from './asks.ts';
-import type { State } from './create-state.ts';
+import type { State, StateDeps } from './create-state.ts';
 
-type Parts = {
+type Parts = Omit<StateDeps, 'responses'> & {
   /** The stage's, for plans without one. */
   mode: StateMode;
-  generate: Endpoint;
-  /** Loads the rest of this folder, with its store; undefined if nothing can be stored. */
-  open: (() => Promise<State>) | undefined;
-};
+} & Pick<RouterStores, 'openResponses'>;
 
 const notStored = () =>
   invalidRequest(
-    'No response is stored for this API key. Send the whole conversation to POST /v1/responses, or ask the operator to set "state" of the plan.',
+    'The plan of this API key stores no responses: send whole conversations, or have "state" set.',
   );
 
-/** All that a request enters of this folder which does not use the state. */
-export const createStateEndpoints = ({ mode, generate, open }: Parts) => {
-  let opened: Promise<State> | undefined;
-  const state = (): Promise<State> => {
-    opened ??= open?.();
-    if (!opened) throw notStored();
-    return opened;
+/** All that a request enters of this folder which does not use the state: the rest is a late part of the bundle. */
+export const createStateEndpoints = ({ mode, openResponses, ...parts }: Parts) => {
+  const { generate } = parts;
+  const modeOf = ({ caller: { plan } }: Call): StateMode => plan.state ?? mode;
+  let state: State | undefined;
+  const open = (): State => {
+    if (!openResponses) throw notStored();
+    state ??= createState({ ...parts, responses: openResponses() });
+    return state;
   };
   /** What was stored can be read and deleted, also if the plan stores no more. */
   const read =
     (name: Exclude<keyof State, 'respond'>): Endpoint =>
     async (call) => {
-      if (!open) throw notStored();
       try {
-        return await (await state())[name](call);
+        return await open()[name](call);
       } catch (error) {
         const isMissing = error instanceof ApiError && error.status === 404;
-        throw isMissing && modeOf(call, mode) === 'off' ? notStored() : error;
+        throw isMissing && modeOf(call) === 'off' ? notStored() : error;
       }
     };
   const respond: Endpoint = (call) => {
-    const asks = open && readAsks(call, mode);
-    return asks ? state().then((loaded) => loaded.respond(call, asks)) : generate(call);
+    const allowed = modeOf(call);
+    return allowed === 'off' || !openResponses ? generate(call) : open().respond(call, allowed);
   };
   return {
     respond,

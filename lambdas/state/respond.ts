@@ -1,5 +1,7 @@
+import { responseId, responseOf } from '#late/responses';
 import type { Call, Reply } from '../endpoints/endpoint.ts';
 import {
+  asArray,
   asRecord,
   asString,
   type Json,
@@ -7,18 +9,42 @@ import {
   readJsonObject,
 } from '../protocols/bytes/json.ts';
 import { FREE, outlineOf } from '../protocols/bytes/outline.ts';
-import { responseId, responseOf } from '../protocols/responses/response.ts';
+import type { StateMode } from '../stores/plan-store.ts';
 import type { ResponseKey } from '../stores/response-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import { DO_NOT_RETRY, invalidRequest } from '../support/errors.ts';
 import { suffixOf } from '../support/ids.ts';
-import type { Asks } from './asks.ts';
 import { type BackgroundDeps, startJob } from './background.ts';
 import { type History, readConversation } from './history.ts';
 import { inputItems, listOf } from './items.ts';
 import { createStateKeeper } from './keep.ts';
 import type { Marks } from './mark.ts';
 import { type FindResponse, keyOf, pack } from './stored.ts';
+
+/** What a request asks of the state. */
+type Asks = {
+  /** Id of the response that it continues. */
+  previous: string | undefined;
+  isBackground: boolean;
+  isStored: boolean;
+};
+
+const isReference = (item: unknown): boolean => asRecord(item)?.type === 'item_reference';
+
+/** Undefined of a request that is complete in itself. */
+const readAsks = (
+  { body }: Pick<Call, 'body'>,
+  mode: Exclude<StateMode, 'off'>,
+): Asks | undefined => {
+  const { previous_response_id, background, store, input } = asRecord(body) ?? {};
+  const previous = asString(previous_response_id) || undefined;
+  const isBackground = background === true;
+  const isStored = store === true || (store == null && (mode === 'default' || isBackground));
+  const isAsked = isStored || isBackground || previous !== undefined;
+  return isAsked || asArray(input).some(isReference)
+    ? { previous, isBackground, isStored }
+    : undefined;
+};
 
 export type RespondDeps = BackgroundDeps & { find: FindResponse; keepMs: number };
 
@@ -121,7 +147,7 @@ export const createRespond = (deps: RespondDeps) => {
     return startJob({ key, call, queued, isStream, ...own }, { responses, generate, clock, log });
   };
 
-  return async ({ confirm, ...received }: Call, asks: Asks): Promise<Reply> => {
+  const respond = async ({ confirm, ...received }: Call, asks: Asks): Promise<Reply> => {
     const { caller, body, requestId, protocol } = received;
     if (asks.isBackground) checkBackground(received, asks);
     await confirm?.();
@@ -155,5 +181,9 @@ export const createRespond = (deps: RespondDeps) => {
       keepWith: (next) => createStateKeeper(unstored, next),
     };
     return queue(detached, marks, fields.stream === true, own);
+  };
+  return async (call: Call, mode: Exclude<StateMode, 'off'>): Promise<Reply> => {
+    const asks = readAsks(call, mode);
+    return asks ? respond(call, asks) : generate(call);
   };
 };

@@ -34,5 +34,5 @@ export type RouterStores = {
    * Opens the store of responses that callers read and continue, where they are first asked for.
    * @default none: they cannot be stored
    */
-  openResponses?: (() => Promise<ResponseStore>) | undefined;
+  openResponses?: (() => ResponseStore) | undefined;
 };

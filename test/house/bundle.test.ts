@@ -33,6 +33,8 @@ const PARTS = {
   'late-read-error.cjs': 22,
   'late-reports.cjs': 18,
   'late-run-once.cjs': 10,
+  'late-state.cjs': 17,
+  'late-response-store.cjs': 5,
 };
 
 /**

@@ -10,6 +10,9 @@ import { overlayOf, relaying } from './relay.ts';
 import { decodeCountRequest, decodeRequest } from './request.ts';
 import { encodeResponse } from './response.ts';
 
+export { failureOf } from './error.ts';
+export { responseId, responseOf } from './response.ts';
+
 /** Events that end a response properly. */
 const ENDS = new Set(['response.completed', 'response.incomplete']);
 

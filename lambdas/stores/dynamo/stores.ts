@@ -1,3 +1,4 @@
+import { createDynamoResponseStore } from '#late/response-store';
 import type { TableName } from '../../tables.ts';
 import type { BodyStore } from '../answer-store.ts';
 import type { AuditStore } from '../audit-store.ts';
@@ -72,7 +73,7 @@ export const createRouterStores = ({
   };
 };
 
-/** Opens the store of responses that callers read and continue; only the router's bundle has it. */
+/** Opens the store of responses that callers read and continue; only the router's bundle has it, in a late part. */
 export const openDynamoResponses = ({
   client,
   tableNames: { answers },
@@ -80,10 +81,7 @@ export const openDynamoResponses = ({
 }: Options): RouterStores['openResponses'] =>
   answers === undefined
     ? undefined
-    : async () => {
-        const { createDynamoResponseStore } = await import('./response-store.ts');
-        return createDynamoResponseStore({ client, tableName: answers, bodies });
-      };
+    : () => createDynamoResponseStore({ client, tableName: answers, bodies });
 
 /** All stores, as the admin function and local routers use them. */
 export const createDynamoStores = (options: Options): Stores => {
