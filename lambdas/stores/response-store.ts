@@ -24,7 +24,7 @@ export type ResponseKey = { key: string; expiresAt: number };
  * (stores/dynamo/response-store.ts). @throws StoreUnavailable
  */
 export type ResponseStore = {
-  /** False if the key has a response, or had one that was deleted. */
+  /** Replaces a response of the same key, as of a request that another process repeats; false if that was deleted. */
   create(key: ResponseKey, response: StoredResponse): Promise<boolean>;
   /** Undefined if there is none, or it is expired or deleted. */
   find(key: string, now: number): Promise<StoredResponse | undefined>;

@@ -45,7 +45,7 @@ const NAMES = Object.fromEntries(
 const CREATE: ConditionalWrite = {
   update: `SET #before = :before, #expiresAt = :expiresAt, #${TTL_ATTRIBUTE} = :ttl,
     #isBackground = :isBackground, #isStream = :isStream`,
-  condition: 'attribute_not_exists(#before) AND attribute_not_exists(#deleted)',
+  condition: 'attribute_not_exists(#deleted)',
   returns: 'NONE',
 };
 /** Members that not every response has. */
@@ -114,6 +114,11 @@ export const createDynamoResponseStore = ({ bodies, ...options }: Options): Resp
   const read = (name: string, text: string | undefined) =>
     text === undefined ? bodies?.get(name) : Buffer.from(text, 'base64');
 
+  const removeBodies = async (key: string) => {
+    await bodies?.remove(nameOf(key, 'input'));
+    await bodies?.remove(nameOf(key, 'response'));
+  };
+
   const create: ResponseStore['create'] = async ({ key, expiresAt }, stored) => {
     const { before, isBackground, isStream, leaseUntil } = stored;
     const [input, response] = await Promise.all([
@@ -123,7 +128,7 @@ export const createDynamoResponseStore = ({ bodies, ...options }: Options): Resp
     const optional = { leaseUntil, input, response };
     const sets = OPTIONAL.filter((name) => optional[name] !== undefined);
     const update = [CREATE.update, ...sets.map((name) => `#${name} = :${name}`)].join(', ');
-    const { applied, mayBeDuplicated } = await apply(
+    const { applied } = await apply(
       key,
       { ...CREATE, update },
       {
@@ -132,7 +137,8 @@ export const createDynamoResponseStore = ({ bodies, ...options }: Options): Resp
         ...Object.fromEntries(sets.map((name) => [`:${name}`, optional[name]])),
       },
     );
-    return applied || mayBeDuplicated;
+    if (!applied) await removeBodies(key);
+    return applied;
   };
 
   const readStored = async (
@@ -190,8 +196,7 @@ export const createDynamoResponseStore = ({ bodies, ...options }: Options): Resp
       const { applied, item } = await apply(key, REMOVE, { ':zero': 0 });
       if (!applied || !item) return false;
       await removePieces(key, Number(item.pieces ?? 0), item[TTL_ATTRIBUTE]);
-      await bodies?.remove(nameOf(key, 'input'));
-      await bodies?.remove(nameOf(key, 'response'));
+      await removeBodies(key);
       await apply(key, FORGET_PIECES, {});
       return true;
     },
