@@ -7,6 +7,7 @@ import type { GenerationRequest } from '../../lambdas/protocols/generation.ts';
 import type {
   CallerHeaders,
   CallerProtocolName,
+  UpstreamProtocolName,
   WireTarget,
 } from '../../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
@@ -21,7 +22,6 @@ import {
   textOf,
   writeRaw,
 } from './caching-provider/raw-json.ts';
-import type { Family } from './families.ts';
 
 type Json = Record<string, unknown>;
 
@@ -127,7 +127,7 @@ const joined = (bytes: Bytes): string =>
 
 /** The body that the target is sent, as `upstreams/send.ts` writes it. */
 export const sentFor = (
-  { from, to }: { from: CallerProtocolName; to: Family },
+  { from, to }: { from: CallerProtocolName; to: UpstreamProtocolName },
   turns: Exchange[],
   step: Step,
   isEscaped = false,
@@ -168,17 +168,31 @@ const withoutInstruction = (block: string): string[] => {
   return own === '' ? [] : [block.replace(JSON.stringify(content), () => JSON.stringify(own))];
 };
 
+/** What is before the conversation, by the member that holds it. */
+const promptOf = (raw: Raw): string[] => {
+  const parts = memberOf(memberOf(raw, 'systemInstruction'), 'parts');
+  const system = memberOf(raw, 'system') ?? memberOf(raw, 'instructions');
+  if (parts) return itemsOf(parts).map((part) => writeRaw(part));
+  return system ? contentOf({ kind: 'object', members: [['content', system]] }) : [];
+};
+
+const turnsIn = (to: UpstreamProtocolName, raw: Raw): string[] => {
+  // A message of chat and an item of Responses are blocks.
+  if (to === 'chat') return itemsOf(memberOf(raw, 'messages')).map((one) => writeRaw(one));
+  if (to === 'responses') return itemsOf(memberOf(raw, 'input')).map((one) => writeRaw(one));
+  return itemsOf(memberOf(raw, to === 'gemini' ? 'contents' : 'messages')).flatMap((turn) => {
+    const role = textOf(memberOf(turn, 'role'));
+    const parts = memberOf(turn, 'parts');
+    const blocks = parts ? itemsOf(parts).map((one) => writeRaw(one)) : contentOf(turn);
+    return blocks.map((block) => `${role} ${block}`);
+  });
+};
+
 /** Tools, system and messages in a provider's order, a block each, without marks and without the router's words at the end. */
-export const blocksOf = (to: Family, body: string): string[] => {
+export const blocksOf = (to: UpstreamProtocolName, body: string): string[] => {
   const raw = parseRaw(body);
   const tools = itemsOf(memberOf(raw, 'tools')).map((tool) => writeRaw(tool, 'cache_control'));
-  const system = memberOf(raw, 'system');
-  const prompt = system ? contentOf({ kind: 'object', members: [['content', system]] }) : [];
-  const messages = itemsOf(memberOf(raw, 'messages')).flatMap((message) => {
-    if (to === 'chat') return writeRaw(message);
-    const role = textOf(memberOf(message, 'role'));
-    return contentOf(message).map((block) => `${role} ${block}`);
-  });
-  const last = messages.pop() ?? '';
-  return [...tools, ...prompt, ...messages, ...withoutInstruction(last)];
+  const turns = turnsIn(to, raw);
+  const last = turns.pop() ?? '';
+  return [...tools, ...promptOf(raw), ...turns, ...withoutInstruction(last)];
 };

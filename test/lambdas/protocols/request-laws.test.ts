@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AnswerBlock, GenerationRequest } from '../../../lambdas/protocols/generation.ts';
-import { CALLER_PROTOCOLS } from '../../../lambdas/protocols/protocol-name.ts';
+import { CALLER_PROTOCOLS, UPSTREAM_PROTOCOLS } from '../../../lambdas/protocols/protocol-name.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { stripForeignThinking } from '../../../lambdas/protocols/thinking/origin.ts';
 import { FAMILIES, SHARED } from '../../support/families.ts';
@@ -10,6 +10,7 @@ import { args, MODEL, text } from '../../support/request-wires/parts.ts';
 import { responsesWire } from '../../support/request-wires/responses.ts';
 import { fc } from '../../support/seeds.ts';
 import { signedProtocol } from '../../support/signed-protocol.ts';
+import { VENDORS } from '../../support/strict-upstream/vendors.ts';
 import { LABEL } from '../../support/translate.ts';
 
 const TARGET = {
@@ -63,6 +64,27 @@ test.each(PAIRS)(
     );
   },
 );
+
+/** Details and ids that the caller made up, of which a profile shortens the latter, and a member of providers of open models. */
+const MADE_UP = /\.detail: |\.reasoning_content: |must have 1 to 40 characters/;
+
+test.each(
+  CALLER_PROTOCOLS.flatMap((from) =>
+    UPSTREAM_PROTOCOLS.flatMap((to) => (from === to ? [] : [{ from, to }])),
+  ),
+)('a valid $from request is one that the vendor of a $to upstream accepts', ({ from, to }) => {
+  const { cannotSay, encodeRequest } = upstreamProtocols[to];
+  fc.assert(
+    fc.property(wires[from] as fc.Arbitrary<object>, (wire) => {
+      const request = stripForeignThinking(callerProtocols[from].decodeRequest(wire), ORIGIN);
+      fc.pre(isAsked(request) && cannotSay(request).length === 0);
+      const sent = JSON.parse(JSON.stringify(encodeRequest(request, TARGET)));
+      const rejections = VENDORS[to].rejections(sent);
+      expect(rejections.filter((text) => !MADE_UP.test(text))).toEqual([]);
+    }),
+    { numRuns: 100 },
+  );
+});
 
 test.each(CALLER_PROTOCOLS)(
   'a valid %s request reaches an upstream of a third protocol with all its turns',

@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { PRESETS } from '../../../../lambdas/catalog/profiles.ts';
-import { CALLER_PROTOCOLS } from '../../../../lambdas/protocols/protocol-name.ts';
-import { FAMILIES } from '../../../support/families.ts';
+import {
+  CALLER_PROTOCOLS,
+  UPSTREAM_PROTOCOLS,
+} from '../../../../lambdas/protocols/protocol-name.ts';
 import { blocksOf, type Exchange, sentFor } from '../../../support/steps.ts';
 
 const folder = new URL('../../../fixtures/prefixes/', import.meta.url);
@@ -25,8 +27,11 @@ const SESSION: Exchange[] = [
   { ask: 'And now?', calls: [], answer: '' },
 ];
 
-const PROFILES = { chat: PRESETS['gpt-5.6'], messages: PRESETS['claude-5'] };
-const PAIRS = CALLER_PROTOCOLS.flatMap((from) => FAMILIES.map((to) => ({ from, to })));
+const PROFILES = {
+  ...{ chat: PRESETS['gpt-5.6'], messages: PRESETS['claude-5'] },
+  ...{ responses: PRESETS['gpt-5.6'], gemini: PRESETS['gemini-3'] },
+};
+const PAIRS = CALLER_PROTOCOLS.flatMap((from) => UPSTREAM_PROTOCOLS.map((to) => ({ from, to })));
 
 const prefixOf = ({ from, to }: (typeof PAIRS)[number]): string => {
   const target = { ...PROFILES[to], model: 'm', maxOutputTokens: 64_000 };

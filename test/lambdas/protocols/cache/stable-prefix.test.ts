@@ -2,13 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { PRESETS } from '../../../../lambdas/catalog/profiles.ts';
 import type { Profile } from '../../../../lambdas/protocols/profile.ts';
 import type { WireTarget } from '../../../../lambdas/protocols/protocol.ts';
-import { CALLER_PROTOCOLS } from '../../../../lambdas/protocols/protocol-name.ts';
+import {
+  CALLER_PROTOCOLS,
+  UPSTREAM_PROTOCOLS,
+} from '../../../../lambdas/protocols/protocol-name.ts';
 import { callerProtocols, upstreamProtocols } from '../../../../lambdas/protocols/protocols.ts';
-import { FAMILIES } from '../../../support/families.ts';
 import { fc } from '../../../support/seeds.ts';
 import { blocksOf, type Exchange, type Step, sentFor } from '../../../support/steps.ts';
 
-const PAIRS = CALLER_PROTOCOLS.flatMap((from) => FAMILIES.map((to) => ({ from, to })));
+const PAIRS = CALLER_PROTOCOLS.flatMap((from) => UPSTREAM_PROTOCOLS.map((to) => ({ from, to })));
 
 // --- conversations ---
 
