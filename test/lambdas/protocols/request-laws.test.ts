@@ -65,8 +65,8 @@ test.each(PAIRS)(
   },
 );
 
-/** Details and ids that the caller made up, of which a profile shortens the latter, and a member of providers of open models. */
-const MADE_UP = /\.detail: |\.reasoning_content: |must have 1 to 40 characters/;
+/** What the caller made up: details, ids (which a profile shortens), JSON that no message asks for; a member of open models. */
+const MADE_UP = /\.detail: |\.reasoning_content: |must have 1 to 40 characters|the word 'json'/;
 
 test.each(
   CALLER_PROTOCOLS.flatMap((from) =>
