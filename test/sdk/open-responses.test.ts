@@ -1,13 +1,21 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import defaultModels from '../../lambdas/catalog/models.json' with { type: 'json' };
-import { parseModels } from '../../lambdas/catalog/parse-models.ts';
-import { MODEL_ON, post, useRouter } from '../support/local.ts';
+import {
+  UPSTREAM_PROTOCOLS,
+  type UpstreamProtocolName,
+} from '../../lambdas/protocols/protocol-name.ts';
+import { post, useRouter } from '../support/local.ts';
+import { modelOn, targetAt } from '../support/models.ts';
 import { faultsOfEvent, faultsOfResponse, isSpecified } from '../support/open-responses.ts';
 import { type Json, parseJson, readSse } from '../support/sse-text.ts';
 
-const catalog = parseModels(defaultModels).map((model) => ({ ...model, vision: true }));
+const modelOf = (protocol: UpstreamProtocolName) => `open/${protocol}`;
+const catalog = UPSTREAM_PROTOCOLS.map((protocol) =>
+  modelOn([targetAt('https://upstream.example', { protocol, upstream: protocol })], {
+    ...{ id: modelOf(protocol), vision: true },
+  }),
+);
 const router = useRouter({ catalog });
 
 const message = (role: string, content: unknown) => ({ type: 'message', role, content });
@@ -55,6 +63,38 @@ const CASES: Case[] = [
     ],
   },
   {
+    ...{ name: 'a file', gives: 'message' },
+    input: [
+      message('user', [
+        { type: 'input_text', text: 'say Read.' },
+        {
+          type: 'input_file',
+          filename: 'a.pdf',
+          file_data: 'data:application/pdf;base64,JVBERi0=',
+        },
+      ]),
+    ],
+  },
+  {
+    ...{ name: 'an earlier message with a phase', gives: 'message' },
+    input: [
+      message('user', 'Look for it.'),
+      {
+        ...{ type: 'message', role: 'assistant', phase: 'commentary' },
+        content: [{ type: 'output_text', text: 'I look.', annotations: [] }],
+      },
+      message('user', 'say Found.'),
+    ],
+  },
+  {
+    ...{ name: 'a call and its output', tools: [WEATHER], gives: 'message' },
+    input: [
+      message('user', 'How is the weather?'),
+      { type: 'function_call', call_id: 'call_1', name: 'weather', arguments: '{"city":"Lisbon"}' },
+      { type: 'function_call_output', call_id: 'call_1', output: 'sunny' },
+    ],
+  },
+  {
     ...{ name: 'several turns', gives: 'message' },
     input: [
       message('user', 'My name is Ada.'),
@@ -82,7 +122,9 @@ const answerTo = async (
   return { response: events.at(-1)?.response as Json, events };
 };
 
-describe.each(Object.entries(MODEL_ON))('an upstream that speaks %s', (_, model) => {
+describe.each(UPSTREAM_PROTOCOLS)('an upstream that speaks %s', (protocol) => {
+  const model = modelOf(protocol);
+
   test.each(CASES)('Open Responses: $name is answered by the specification', async (asked) => {
     const { response, events } = await answerTo(model, asked);
     expect(faultsOfResponse(response)).toEqual([]);
@@ -118,6 +160,13 @@ describe.each(Object.entries(MODEL_ON))('an upstream that speaks %s', (_, model)
   );
 });
 
+test('docs/clients.md lists each of these requests, on a model of each upstream protocol', () => {
+  const page = readFileSync(new URL('../../docs/clients.md', import.meta.url), 'utf8');
+  const marks = UPSTREAM_PROTOCOLS.map(() => '✓').join(' | ');
+  expect(page).toContain(`| Request | ${UPSTREAM_PROTOCOLS.join(' | ')} |`);
+  for (const { name } of CASES) expect(page).toContain(`| ${name} | ${marks} |`);
+});
+
 /** Streams of every kind of upstream, broken ones among them; those of the caller's protocol are relayed as the vendor sent them. */
 const golden = globSync(
   fileURLToPath(new URL('../fixtures/streams/*/for-responses.sse', import.meta.url)),
@@ -139,7 +188,7 @@ test('every event of every recorded stream is one of the specification, but thos
 
 test('the schema of Open Responses rejects a response without any one of its members', async () => {
   const [first] = CASES;
-  const { response } = await answerTo(MODEL_ON.chat, first ?? {});
+  const { response } = await answerTo(modelOf('chat'), first ?? {});
   const required = Object.keys(response).filter((name) => {
     const { [name]: _, ...rest } = response;
     return faultsOfResponse(rest).length > 0;

@@ -87,10 +87,20 @@ const declarationsOf = (specifier: string): string => {
   return resolve(dirname(path), typings);
 };
 
+/** The types that a file declares, by their dotted names. */
+export const typesIn = (path: string): Map<string, Found> => {
+  const module = load(path);
+  return new Map(
+    [...module.declared].map(([name, declaration]) => [
+      name,
+      { declaration, place: { module, scope: name.split('.') } },
+    ]),
+  );
+};
+
 /** @throws Error when the module has no such type, e.g. because the package renamed it. */
 export const exportedType = (specifier: string, name: string): Found => {
-  const module = load(declarationsOf(specifier));
-  const found = findType(name, { module, scope: [] });
+  const found = typesIn(declarationsOf(specifier)).get(name);
   if (!found) throw new Error(`${specifier} has no type ${name}`);
   return found;
 };

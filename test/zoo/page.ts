@@ -1,3 +1,4 @@
+import { UPSTREAM_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 import { type Client, DEVIATIONS, idOf, type Language } from './client.ts';
 import { SCENES } from './scenes.ts';
 
@@ -28,6 +29,32 @@ const section = (language: Language, rows: Row[]): string =>
       ]),
     ),
   ].join('\n');
+
+/** The requests of test/sdk/open-responses.test.ts, which holds this section to them. */
+const OPEN_RESPONSES = [
+  'a text',
+  'a stream',
+  'a system prompt',
+  'a call of a tool',
+  'a streamed call of a tool',
+  'an image',
+  'a file',
+  'an earlier message with a phase',
+  'a call and its output',
+  'several turns',
+];
+
+const openResponses = (): string[] => [
+  '## Open Responses',
+  '',
+  'What the suite of [Open Responses](https://www.openresponses.org) asks over HTTP of an endpoint without a store, on a model of each',
+  "upstream protocol: every response and every event is valid by the specification's schema (`test/sdk/open-responses.test.ts`).",
+  '',
+  `| Request | ${UPSTREAM_PROTOCOLS.join(' | ')} |`,
+  `| --- | ${UPSTREAM_PROTOCOLS.map(() => ':-:').join(' | ')} |`,
+  ...OPEN_RESPONSES.map((name) => `| ${name} | ${UPSTREAM_PROTOCOLS.map(() => '✓').join(' | ')} |`),
+  '',
+];
 
 const ENDPOINTS = '`/v1/chat/completions`, `/v1/messages` and `/v1/responses`';
 
@@ -63,6 +90,7 @@ export const renderPage = (rows: Row[], date: Date): string => {
       .map(([language, members]) => section(language as Language, members))
       .join('\n\n'),
     '',
+    ...openResponses(),
     '## Deviations of clients',
     '',
     ...Object.entries(DEVIATIONS).flatMap(([client, scenes]) =>
