@@ -41,6 +41,7 @@ const rooms = {
   stores: { values: ['aws', 'support'], types: ['money'] },
   aws: { values: ['http-client', 'support'] },
   'http-client': { values: ['support'] },
+  otlp: { values: ['support'], types: ['stores'] },
   telemetry: { values: ['support'] },
   web: { values: ['http', 'support'] },
   support: { values: [] },
@@ -56,6 +57,7 @@ const contracts = {
   routing: ['log-events.ts'],
   records: ['log-events.ts'],
   stores: ['log-events.ts', 'tables.ts'],
+  otlp: ['log-events.ts', 'tables.ts'],
   telemetry: ['log-events.ts', 'metrics.ts'],
   support: ['log-events.ts'],
 };
@@ -122,7 +124,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^lambdas/',
-        pathNot: '^lambdas/(stores/dynamo/sdk-client\\.ts$|(router|admin)\\.ts$)',
+        pathNot: '^lambdas/(stores/dynamo/sdk-client\\.ts$|(router|admin|otlp)\\.ts$)',
       },
       to: { path: '@(aws-sdk|smithy)/' },
     },
@@ -130,7 +132,7 @@ module.exports = {
       name: 'entries-are-not-imported',
       severity: 'error',
       from: { path: '^(lambdas|local|lib|bin)/', pathNot: '^lambdas/web\\.ts$' },
-      to: { path: '^lambdas/(router|admin|web)\\.ts$' },
+      to: { path: '^lambdas/(router|admin|web|otlp)\\.ts$' },
     },
     {
       name: 'command-line-knows-only-the-wire',

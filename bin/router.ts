@@ -22,6 +22,10 @@ const declareApp = (): void => {
     ? bundle({ ...WEB_BUNDLE, outdir: 'dist/web', catalog })
     : undefined;
 
+  const otlp = stage.otlp
+    ? bundle({ entry: 'lambdas/otlp.ts', outdir: 'dist/otlp', catalog })
+    : undefined;
+
   new RouterStack(app, `model-router-${stage.name}`, {
     description: `Model router, stage ${stage.name}`,
     stage,
@@ -29,6 +33,7 @@ const declareApp = (): void => {
     code: Code.fromAsset(router.folder),
     webFolder: web?.folder,
     adminCode: Code.fromAsset(admin.folder),
+    otlpCode: otlp && Code.fromAsset(otlp.folder),
   });
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
 };

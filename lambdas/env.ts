@@ -53,6 +53,25 @@ export const RouterEnv = object({
 export const WHO_KEY = 'who_key';
 export type RouterEnv = Infer<typeof RouterEnv>;
 
+/** Field of the upstream secret with the headers of the OTLP collector, in the form of `OTEL_EXPORTER_OTLP_HEADERS`. */
+export const OTLP_HEADERS = 'collector_headers';
+
+/** CONTRACT with lib/: the environment variables of the function that exports records. */
+export const otlpEnv = () =>
+  object({
+    STAGE: nonEmpty,
+    /** Stage option `otlpEndpoint`. */
+    ENDPOINT: nonEmpty,
+    /** Whether the collector's headers are in the upstream secret. */
+    HEADERS: oneOf(['none', 'secret']),
+    /** Of the router. */
+    VERSION: nonEmpty,
+    UPSTREAM_SECRET: nonEmpty,
+  });
+export type OtlpEnv = Infer<ReturnType<typeof otlpEnv>>;
+/** @throws Error that names each invalid variable */
+export const readOtlpEnv = (env: unknown): OtlpEnv => parse(otlpEnv(), env, 'The environment');
+
 /** CONTRACT with lib/: the environment variables of the admin function. A function, which the router's bundle leaves out. */
 export const adminEnv = () =>
   object({

@@ -68,6 +68,8 @@ type Fields = {
   openings: number;
   refunded: number;
   operator: string;
+  /** Of spans, or of records. */
+  count: number;
   /** Percent of a key's quota. */
   threshold: number;
   /** What was changed: `plans.set`. */
@@ -163,6 +165,10 @@ export type LogEvents = {
    * more than was reported before.
    */
   history_differs: Line<'projectId' | 'units' | 'difference'>;
+  /** Spans or metrics that an OTLP collector rejected for what they are; `status` is its answer. */
+  otlp_dropped: Line<'count' | 'status'>;
+  /** The collector did not take the records, which are exported again. */
+  otlp_unavailable: Line<'count' | 'failure'>;
 };
 export type LogEvent = keyof LogEvents;
 

@@ -9,6 +9,7 @@ import { AnswerBucket } from './answer-bucket.ts';
 import { ConfigurationError } from './configuration-error.ts';
 import { Console } from './console.ts';
 import { Monitoring } from './monitoring.ts';
+import { OtlpFunction } from './otlp-function.ts';
 import { hostOnly, PublicEndpoints } from './public-endpoints.ts';
 import { RouterFunction } from './router-function.ts';
 import type { Stage } from './stage.ts';
@@ -29,12 +30,17 @@ export type RouterStackProps = StackProps & {
   webFolder?: string | undefined;
   /** The bundled admin function. */
   adminCode: Code;
+  /**
+   * The bundled export of records (lambdas/otlp.ts).
+   * @default none: the stage has no collector
+   */
+  otlpCode?: Code | undefined;
 };
 
 /** All resources of one stage, in one stack. */
 export class RouterStack extends Stack {
   constructor(scope: Construct, id: string, allProps: RouterStackProps) {
-    const { stage, models, code, adminCode, webFolder, ...props } = allProps;
+    const { stage, models, code, adminCode, otlpCode, webFolder, ...props } = allProps;
     super(scope, id, { terminationProtection: stage.protectData, ...props });
     for (const [name, value] of Object.entries(stage.tags)) {
       // Older regions' schema of a dashboard has no tags: cfn-lint rejects them.
@@ -73,6 +79,11 @@ export class RouterStack extends Stack {
       tables,
       restApi,
     });
+
+    if (stage.otlp && otlpCode) {
+      const { otlp } = stage;
+      new OtlpFunction(this, 'Otlp', { stage, otlp, code: otlpCode, tables, upstreamSecrets });
+    }
 
     this.outputAddresses(endpoints);
     this.output('DashboardUrl', monitoring.alarms.dashboardUrl);

@@ -140,6 +140,15 @@ const StageContext = z
      */
     traceparent: z.enum(['keep', 'pass']).default('keep'),
     /**
+     * Base address of an OTLP collector that gets all records as spans and metrics, such as `https://otlp.example.com`.
+     * @default none
+     */
+    otlpEndpoint: z
+      .url({ protocol: /^https?$/, error: 'must be the address of an OTLP collector' })
+      .optional(),
+    /** `secret` sends the collector the headers in the field `collector_headers` of the upstream secret. */
+    otlpHeaders: z.enum(['none', 'secret']).default('none'),
+    /**
      * `hash` keeps users, sessions and agents as hashes with the field `who_key` of the upstream secret.
      * @default 'plain'
      */

@@ -84,6 +84,8 @@ export type Stage = {
   passesTraceparent: boolean;
   /** How records keep users, sessions and agents. @default 'plain' */
   who: 'plain' | 'hash';
+  /** The OTLP collector of all records. @default undefined: none */
+  otlp: { endpoint: string; headers: 'none' | 'secret' } | undefined;
   /** Hours that a response is kept for repeats of its request; 0: none is kept. @default 24 */
   replayHours: number;
   /** Which responses are stored for callers, where their plan does not say. @default 'off' */
@@ -141,6 +143,10 @@ export const readStage = (node: Node): Stage => {
     countTokens: context.countTokens,
     passesTraceparent: context.traceparent === 'pass',
     who: context.who,
+    otlp:
+      context.otlpEndpoint === undefined
+        ? undefined
+        : { endpoint: context.otlpEndpoint, headers: context.otlpHeaders },
     memoryMb: context.memory,
     restThrottle: { rate: context.restRate, burst: context.restBurst ?? 2 * context.restRate },
     // WAF cannot protect a Function URL, which would bypass it.

@@ -4,6 +4,7 @@ import {
   Billing,
   CfnGlobalTable,
   type ITableV2,
+  StreamViewType,
   type TablePropsV2,
   TableV2,
 } from 'aws-cdk-lib/aws-dynamodb';
@@ -22,7 +23,9 @@ import type { Stage } from './stage.ts';
 const text = (name: string) => ({ name, type: AttributeType.STRING });
 
 /** A table that the stack creates, or an existing one. */
-export type Table = Pick<ITableV2, 'tableArn' | 'tableName'>;
+export type Table = Pick<ITableV2, 'tableArn' | 'tableName'> & {
+  readonly tableStreamArn?: string | undefined;
+};
 
 export type TablesProps = { stage: Stage };
 
@@ -77,7 +80,10 @@ export class Tables extends Construct implements Record<KeptTableName, Table> {
     this.projects = open('projects', restorable);
     this.meters = open('meters', { ...shared, timeToLiveAttribute: TTL_ATTRIBUTE });
     const sorted = { sortKey: text(SORT_KEY), timeToLiveAttribute: TTL_ATTRIBUTE };
-    this.records = open('records', { ...shared, ...sorted });
+    this.records = open('records', {
+      ...{ ...shared, ...sorted },
+      ...(stage.otlp && { dynamoStream: StreamViewType.NEW_IMAGE }),
+    });
     this.history = open('history', { ...restorable, ...sorted });
     // Deleted with the stack in every stage: what it holds expires within days anyway.
     const expiring = { ...shared, deletionProtection: false, removalPolicy: RemovalPolicy.DESTROY };

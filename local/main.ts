@@ -5,6 +5,8 @@ import type { Log } from '../lambdas/support/log.ts';
 import { banner } from './banner.ts';
 import { openFolder } from './database/folder.ts';
 import { DatabaseError } from './database/item-database.ts';
+import { createMemoryDatabase } from './database/memory.ts';
+import { exportRecords } from './export-records.ts';
 import { openStores } from './local-stores.ts';
 import { type CliOptions, readOptions, USAGE } from './options.ts';
 import { readOwnCatalog } from './own-catalog.ts';
@@ -61,14 +63,23 @@ const isPortInUse = (error: unknown): boolean =>
 
 /** @throws UsageError if the port is in use, or the user's catalog or secrets are invalid; DatabaseError */
 const start = async (options: CliOptions): Promise<LocalRouter> => {
-  const { ownFiles, host, port, delayMs, adminSecret, data } = options;
+  const { ownFiles, host, port, delayMs, adminSecret, data, otlp } = options;
   const log = createTerminalLog();
-  const files = ownFiles ? await readOwnCatalog(ownFiles) : {};
-  const database = data && (await openFolder({ folder: data, onFailure: createOnFailure() }));
-  const stores = database ? { stores: openStores(systemClock, database) } : {};
+  const files = ownFiles && (await readOwnCatalog(ownFiles));
+  const onFailure = createOnFailure();
+  const database = data ? await openFolder({ folder: data, onFailure }) : createMemoryDatabase();
+  const opened = openStores(systemClock, database);
+  const collector = otlp && {
+    ...otlp,
+    models: files?.catalog,
+    version: PROGRAM.version,
+  };
+  const stores = collector
+    ? await exportRecords(opened, { database, collector, clock: systemClock, log, onFailure })
+    : opened;
   try {
     const own = { host, port, adminSecret, delayMs, log };
-    return await startLocal({ ...files, ...stores, ...own, state: 'default' });
+    return await startLocal({ ...files, stores, ...own, state: 'default' });
   } catch (error) {
     if (!isPortInUse(error)) throw error;
     const next = `Choose another: ${PROGRAM.start} --port ${port + 1}`;

@@ -21,6 +21,8 @@ ${PROGRAM.isPacked ? COMMANDS : ''}
   --data DIR       keep keys, plans, counters, records and kept responses in this folder
   --catalog FILE   your models and upstreams
   --secrets FILE   JSON object: credentials by the names that the catalog uses
+  --otlp URL       export each request as spans and metrics to an OpenTelemetry collector, e.g.
+                   http://127.0.0.1:4318; headers in OTEL_EXPORTER_OTLP_HEADERS
   --delay MS       delay of the embedded upstream before every word (default: 15)
   --json           print one line {"baseUrl","key"} when ready, and nothing else
   --version        print the version
@@ -33,6 +35,8 @@ export type CliOptions = {
   adminSecret: string | undefined;
   /** Folder of the data; without it none is kept. */
   data: string | undefined;
+  /** Base address of the OTLP collector that gets all records, and the headers that it requires. */
+  otlp: { endpoint: string; headers: string } | undefined;
   delayMs: number;
   json: boolean;
   help: boolean;
@@ -63,6 +67,7 @@ const parse = (args: string[]) => {
         port: { type: 'string' },
         host: { type: 'string', default: DEFAULT_HOST },
         data: { type: 'string' },
+        otlp: { type: 'string' },
         catalog: { type: 'string' },
         secrets: { type: 'string' },
         delay: { type: 'string', default: DEFAULT_DELAY_MS },
@@ -97,11 +102,25 @@ const readSecret = (host: string, secret: string | undefined): string | undefine
   );
 };
 
-type Env = { PORT?: string | undefined; [ADMIN_SECRET]?: string | undefined };
+type Env = {
+  PORT?: string | undefined;
+  [ADMIN_SECRET]?: string | undefined;
+  OTEL_EXPORTER_OTLP_HEADERS?: string | undefined;
+};
+
+const readCollector = (url: string | undefined, { OTEL_EXPORTER_OTLP_HEADERS = '' }: Env) => {
+  if (url === undefined) return undefined;
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) {
+    return { endpoint: url, headers: OTEL_EXPORTER_OTLP_HEADERS };
+  }
+  throw new UsageError(
+    `Invalid --otlp '${url}': must be an address such as http://127.0.0.1:4318.`,
+  );
+};
 
 /** @throws UsageError for an unknown option, a value out of range, secrets without a catalog, or an address without a secret */
 export const readOptions = (args: string[], env: Env): CliOptions => {
-  const { port, host, data, delay, json, help, version, ...files } = parse(args);
+  const { port, host, data, otlp, delay, json, help, version, ...files } = parse(args);
   if (data === '') throw new UsageError('--data must name a folder.');
   return {
     port:
@@ -111,6 +130,7 @@ export const readOptions = (args: string[], env: Env): CliOptions => {
     host,
     adminSecret: help || version ? undefined : readSecret(host, env[ADMIN_SECRET]),
     data,
+    otlp: readCollector(otlp, env),
     delayMs: readNumber(delay, '--delay', MAX_DELAY_MS),
     json,
     help,

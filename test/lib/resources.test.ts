@@ -51,6 +51,7 @@ const OPTIONS: Record<string, Parameters<typeof synthTemplate>> = {
   userPool: [{ userPool: 'eu-west-1_a1B2c3D4e' }],
   'replayHours (0)': [{ replayHours: '0' }],
   'dashboard (off)': [{ dashboard: 'off' }],
+  otlpEndpoint: [{ otlpEndpoint: 'https://otlp.example.com', otlpHeaders: 'secret' }],
   webFunction: [{ webFunction: 'on' }, { webFolder: WEB_FOLDER }],
   others: [
     {
@@ -102,7 +103,12 @@ describe('the list of resources in docs/resources.md', () => {
 describe('the sizes of the bundles in docs/resources.md', () => {
   const outdir = mkdtempSync(join(tmpdir(), 'sizes-'));
   afterAll(() => rmSync(outdir, { recursive: true }));
-  const BUNDLES = [{ entry: 'lambdas/router.ts' }, { entry: 'lambdas/admin.ts' }, WEB_BUNDLE];
+  const BUNDLES = [
+    { entry: 'lambdas/router.ts' },
+    { entry: 'lambdas/admin.ts' },
+    { entry: 'lambdas/otlp.ts' },
+    WEB_BUNDLE,
+  ];
 
   test.each(BUNDLES)(
     'the bundle size of $entry in docs/resources.md is right to 10 %',

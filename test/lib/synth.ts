@@ -59,6 +59,7 @@ export const createStack = (app: App, props: Props = {}): RouterStack =>
     models,
     code: Code.fromInline('exports.handler = async () => {};'),
     adminCode: Code.fromInline('exports.handler = async () => {};'),
+    otlpCode: Code.fromInline('exports.handler = async () => {};'),
     ...props,
   });
 

@@ -43,6 +43,8 @@ export const LOG_EVENTS: Record<LogEvent, true> = {
   audit_write_failed: true,
   history_folded: true,
   history_differs: true,
+  otlp_dropped: true,
+  otlp_unavailable: true,
 };
 
 /** Every field that a log line may have, none missing, and what it may hold. */
@@ -92,6 +94,7 @@ export const LOG_FIELDS: Record<'level' | 'event' | keyof LogFields, Check> = {
   openings: number,
   refunded: number,
   operator: text(/^[\w.:@!=/+-]{1,160}$/),
+  count: number,
   threshold: number,
   action: text(/^[a-z]+\.[a-z]+$/),
   planId: text(WORD),

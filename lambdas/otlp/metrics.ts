@@ -1,0 +1,144 @@
+import type { RequestRecord } from '../stores/record-store.ts';
+import { type Attribute, attributesOf } from './attributes.ts';
+import { nanosOf } from './spans.ts';
+
+const DELTA = 1;
+/** Seconds, each twice the one before. */
+const BOUNDS = Array.from({ length: 16 }, (_, power) => 0.01 * 2 ** power);
+
+/** What a counter adds of a record; undefined: nothing is known, and nothing is added. */
+type Counter = { name: string; unit: string; of(record: RequestRecord): number | undefined };
+
+const COUNTERS: Counter[] = [
+  {
+    name: 'gen_ai.client.inference.usage.input_tokens',
+    unit: '{token}',
+    of: (one) => one.inputTokens,
+  },
+  {
+    name: 'gen_ai.client.inference.usage.output_tokens',
+    unit: '{token}',
+    of: (one) => one.outputTokens,
+  },
+  {
+    name: 'gen_ai.client.inference.usage.cache_read.input_tokens',
+    unit: '{token}',
+    of: (one) => one.cacheReadTokens,
+  },
+  {
+    name: 'gen_ai.client.inference.usage.cache_write.input_tokens',
+    unit: '{token}',
+    of: (one) => one.cacheWriteTokens,
+  },
+  {
+    name: 'gen_ai.client.inference.usage.reasoning.output_tokens',
+    unit: '{token}',
+    of: (one) => one.reasoningTokens,
+  },
+  { name: 'model_router.requests', unit: '{request}', of: () => 1 },
+  { name: 'model_router.charged_units', unit: '{unit}', of: (one) => (one.isCharged ? 1 : 0) },
+  { name: 'model_router.cost.nanodollars', unit: '{nanodollar}', of: (one) => one.costNanos },
+];
+
+type Histogram = { name: string; of(record: RequestRecord): number | undefined };
+
+const HISTOGRAMS: Histogram[] = [
+  { name: 'gen_ai.client.inference.duration', of: (one) => one.ms / 1_000 },
+  {
+    name: 'gen_ai.client.inference.time_to_first_chunk',
+    of: (one) =>
+      one.isStream && one.firstContentMs !== undefined ? one.firstContentMs / 1_000 : undefined,
+  },
+];
+
+/** Few values each: names of the catalog, projects, kinds of errors. */
+const dimensionsOf = (record: RequestRecord): Attribute[] => {
+  const last = record.attempts.at(-1);
+  return attributesOf({
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': last?.upstream,
+    'gen_ai.request.model': record.model,
+    'gen_ai.response.model': last?.model,
+    'error.type': record.outcome === 'failed' ? (record.error ?? 'failed') : undefined,
+    'model_router.project': record.projectId,
+  });
+};
+
+type Group = { attributes: Attribute[]; records: RequestRecord[] };
+
+/** Records of equal dimensions. */
+const groupsOf = (records: readonly RequestRecord[]): Group[] => {
+  const groups = new Map<string, Group>();
+  for (const record of records) {
+    const attributes = dimensionsOf(record);
+    const name = JSON.stringify(attributes);
+    const group = groups.get(name) ?? { attributes, records: [] };
+    group.records.push(record);
+    groups.set(name, group);
+  }
+  return [...groups.values()];
+};
+
+const known = (values: (number | undefined)[]): number[] =>
+  values.filter((value) => value !== undefined);
+
+const timesOf = (records: readonly RequestRecord[]) => ({
+  startTimeUnixNano: nanosOf(Math.min(...records.map(({ startedAt }) => startedAt))),
+  timeUnixNano: nanosOf(Math.max(...records.map(({ startedAt, ms }) => startedAt + ms))),
+});
+
+const counterOf = ({ name, unit, of }: Counter, groups: Group[]) => ({
+  name,
+  unit,
+  sum: {
+    aggregationTemporality: DELTA,
+    isMonotonic: true,
+    dataPoints: groups.flatMap(({ attributes, records }) => {
+      const values = known(records.map(of));
+      if (values.length === 0) return [];
+      const sum = values.reduce((total, value) => total + BigInt(value), 0n);
+      return [{ attributes, ...timesOf(records), asInt: `${sum}` }];
+    }),
+  },
+});
+
+const countsOf = (values: number[]): string[] => {
+  const counts = new Array<number>(BOUNDS.length + 1).fill(0);
+  for (const value of values) {
+    const found = BOUNDS.findIndex((bound) => value <= bound);
+    const index = found === -1 ? BOUNDS.length : found;
+    counts[index] = (counts[index] ?? 0) + 1;
+  }
+  return counts.map(String);
+};
+
+const histogramOf = ({ name, of }: Histogram, groups: Group[]) => ({
+  name,
+  unit: 's',
+  histogram: {
+    aggregationTemporality: DELTA,
+    dataPoints: groups.flatMap(({ attributes, records }) => {
+      const values = known(records.map(of));
+      if (values.length === 0) return [];
+      return [
+        {
+          ...{ attributes, ...timesOf(records), count: String(values.length) },
+          ...{ sum: values.reduce((total, value) => total + value, 0) },
+          ...{ min: Math.min(...values), max: Math.max(...values) },
+          ...{ bucketCounts: countsOf(values), explicitBounds: BOUNDS },
+        },
+      ];
+    }),
+  },
+});
+
+/** What the records add to each metric, as deltas: several exporters add up. */
+export const metricsOf = (records: readonly RequestRecord[]) => {
+  const groups = groupsOf(records);
+  const counters = COUNTERS.map((counter) => counterOf(counter, groups));
+  const histograms = HISTOGRAMS.map((histogram) => histogramOf(histogram, groups));
+  return [
+    ...counters.filter(({ sum }) => sum.dataPoints.length > 0),
+    ...histograms.filter(({ histogram }) => histogram.dataPoints.length > 0),
+  ];
+};

@@ -1,0 +1,55 @@
+import { gzipSync } from 'node:zlib';
+import type { Answer, Post } from './exporter.ts';
+
+/** A collector that says nothing for so long is away. Milliseconds. */
+const TIMEOUT_MS = 10_000;
+/** Enough of an answer to say what was rejected. Characters. */
+const MAX_ANSWER = 64 * 1024;
+
+/** Headers in the form of `OTEL_EXPORTER_OTLP_HEADERS`: `name=value,name=value`, values percent-encoded. */
+export const readHeaders = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    text.split(',').flatMap((pair) => {
+      const at = pair.indexOf('=');
+      if (at <= 0) return [];
+      return [
+        [pair.slice(0, at).trim().toLowerCase(), decodeURIComponent(pair.slice(at + 1).trim())],
+      ];
+    }),
+  );
+
+const retryAfterOf = ({ headers }: Response, now: number): number | undefined => {
+  const text = headers.get('retry-after') ?? '';
+  if (/^\d{1,6}$/.test(text)) return Number(text) * 1_000;
+  const instant = /^[A-Z][a-z]{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(instant) ? undefined : Math.max(0, instant - now);
+};
+
+/** Posts to a collector by OTLP over HTTP with JSON. `readSecretHeaders` gives the headers that authorize it. */
+export const createPost = ({
+  endpoint,
+  readSecretHeaders,
+  now,
+}: {
+  /** Its base address, e.g. `http://127.0.0.1:4318`. */
+  endpoint: string;
+  readSecretHeaders: () => Promise<Record<string, string>>;
+  now: () => number;
+}): Post => {
+  const base = endpoint.replace(/\/$/, '');
+  return async (path, body): Promise<Answer> => {
+    const response = await fetch(base + path, {
+      method: 'POST',
+      headers: {
+        ...(await readSecretHeaders()),
+        'content-type': 'application/json',
+        'content-encoding': 'gzip',
+      },
+      body: gzipSync(body),
+      redirect: 'error',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    const text = (await response.text()).slice(0, MAX_ANSWER);
+    return { status: response.status, body: text, retryAfterMs: retryAfterOf(response, now()) };
+  };
+};

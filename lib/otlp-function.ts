@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import { Duration } from 'aws-cdk-lib';
+import { Grant } from 'aws-cdk-lib/aws-iam';
+import {
+  type Code,
+  EventSourceMapping,
+  Function as LambdaFunction,
+  StartingPosition,
+} from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
+import type { OtlpEnv } from '../lambdas/env.ts';
+import { acknowledgeFunction } from './acknowledge.ts';
+import { ConfigurationError } from './configuration-error.ts';
+import { createLogsAndRole, FUNCTION_SHAPE, grantKey } from './function-parts.ts';
+import type { Stage } from './stage.ts';
+import type { Tables } from './tables.ts';
+import type { UpstreamSecrets } from './upstream-secrets.ts';
+
+export type OtlpFunctionProps = {
+  stage: Stage;
+  otlp: NonNullable<Stage['otlp']>;
+  /** The bundled function (lambdas/otlp.ts). */
+  code: Code;
+  tables: Tables;
+  upstreamSecrets: UpstreamSecrets;
+};
+
+/** Records of one export, or those of so long. */
+const BATCH = 500;
+const WINDOW = Duration.seconds(10);
+
+const { version } = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+) as { version: string };
+
+/**
+ * Exports the records to an OTLP collector, from the stream of their table: no request waits for it, and what the collector does
+ * not take is repeated for the 24 hours that a stream keeps it.
+ */
+export class OtlpFunction extends Construct {
+  constructor(scope: Construct, id: string, props: OtlpFunctionProps) {
+    super(scope, id);
+    const { stage, otlp, code, tables, upstreamSecrets } = props;
+    const { tableStreamArn } = tables.records;
+    if (stage.existingTables.records !== undefined || tableStreamArn === undefined) {
+      throw new ConfigurationError(
+        'otlpEndpoint reads the stream of the table of records, which an existing table (recordsTable) has none of in this stack.',
+      );
+    }
+    const { logGroup, role } = createLogsAndRole(this, stage);
+    Grant.addToPrincipal({
+      grantee: role,
+      actions: ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator'],
+      resourceArns: [tableStreamArn],
+    });
+    if (otlp.headers === 'secret') upstreamSecrets.grantValue(role);
+    grantKey(this, stage, role);
+    const target = new LambdaFunction(this, 'Function', {
+      ...FUNCTION_SHAPE,
+      description: `Model router (${stage.name}): records for the OTLP collector`,
+      code,
+      memorySize: 256,
+      timeout: Duration.minutes(1),
+      role,
+      logGroup,
+      environment: {
+        STAGE: stage.name,
+        ENDPOINT: otlp.endpoint,
+        HEADERS: otlp.headers,
+        VERSION: version,
+        UPSTREAM_SECRET: upstreamSecrets.secret.secretArn,
+      } satisfies OtlpEnv,
+    });
+    acknowledgeFunction(target);
+    new EventSourceMapping(this, 'Stream', {
+      target,
+      eventSourceArn: tableStreamArn,
+      // What was written before the option was set is not exported.
+      startingPosition: StartingPosition.LATEST,
+      batchSize: BATCH,
+      maxBatchingWindow: WINDOW,
+    });
+  }
+}

@@ -1,0 +1,157 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import * as incubating from '@opentelemetry/semantic-conventions/incubating';
+import { describe, expect, test } from 'vitest';
+import { start, untilReady } from '../local/local-process.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { startCollector } from './collector.ts';
+
+const root = temporaryFolder('otlp');
+
+/** Named by v0.1.0 of the GenAI conventions, which left the package for a repository of their own. */
+const GENAI_NAMES = [
+  'gen_ai.usage.cache_write.input_tokens',
+  'gen_ai.client.inference.duration',
+  'gen_ai.client.inference.time_to_first_chunk',
+  'gen_ai.client.inference.usage.input_tokens',
+  'gen_ai.client.inference.usage.output_tokens',
+  'gen_ai.client.inference.usage.cache_read.input_tokens',
+  'gen_ai.client.inference.usage.cache_write.input_tokens',
+  'gen_ai.client.inference.usage.reasoning.output_tokens',
+];
+const REGISTRY = [...Object.values(incubating), ...GENAI_NAMES];
+
+type Router = { baseUrl: string; key: string };
+
+const startOn = async (args: string[], env: Record<string, string> = {}) => {
+  const child = start(['--json', '--delay', '0', ...args], env);
+  const { baseUrl, key } = await untilReady(child);
+  return {
+    ...{ baseUrl, key },
+    end: async (signal: NodeJS.Signals) => {
+      child.kill(signal);
+      await once(child, 'exit');
+    },
+  };
+};
+
+const ask = async (
+  { baseUrl, key }: Router,
+  content: string,
+  { headers = {}, ...body }: { stream?: boolean; headers?: Record<string, string> } = {},
+) => {
+  const response = await fetch(`${baseUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({
+      ...{ model: 'aurora/scribe-1', messages: [{ role: 'user', content }] },
+      ...body,
+    }),
+  });
+  await response.text();
+  return { status: response.status, id: response.headers.get('x-request-id') ?? '' };
+};
+
+/** The sums of the records, as the admin API has them. */
+const usageOf = async ({ baseUrl }: Pick<Router, 'baseUrl'>) => {
+  const response = await fetch(`${baseUrl}/admin/requests?project=local&limit=100`);
+  const { data } = (await response.json()) as { data: { id: string; status: number }[] };
+  return data.map(({ id }) => id);
+};
+
+const SLOW = { timeout: 20_000 };
+
+describe('records at an OTLP collector', () => {
+  test('a collector gets each request once as a span in the trace of its caller, with its attempts below it', async () => {
+    const collector = await startCollector();
+    const env = { OTEL_EXPORTER_OTLP_HEADERS: 'x-team=a%20b,authorization=Bearer%20c' };
+    const router = await startOn(['--otlp', collector.url], env);
+    const traceId = 'a'.repeat(32);
+    const traceparent = `00-${traceId}-${'b'.repeat(16)}-01`;
+    const { id } = await ask(router, 'say hello', { stream: true, headers: { traceparent } });
+    const refused = await ask({ ...router, key: router.key }, 'x', {
+      headers: { 'idempotency-key': 'ä' },
+    });
+    expect(refused.status).toBe(400);
+    await expect.poll(() => collector.requests().length, SLOW).toBeGreaterThanOrEqual(1);
+    const span = collector
+      .requests()
+      .find((one) => collector.attributesOf(one)['model_router.request.id'] === id);
+    if (!span) throw new Error('The request has no span.');
+    expect(span).toMatchObject({ traceId, parentSpanId: 'b'.repeat(16), kind: 3 });
+    expect(span.name).toBe('chat aurora/scribe-1');
+    expect(collector.attributesOf(span)).toMatchObject({
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.request.model': 'aurora/scribe-1',
+      'gen_ai.request.stream': true,
+      'gen_ai.response.id': id.replace('req_', 'chatcmpl-'),
+      'gen_ai.response.finish_reasons': { values: [{ stringValue: 'stop' }] },
+      'http.response.status_code': '200',
+      'model_router.project': 'local',
+      'model_router.charged_units': '1',
+      'server.port': '443',
+    });
+    const calls = collector.spans().filter(({ parentSpanId }) => parentSpanId === span.spanId);
+    expect(calls).toHaveLength(1);
+    expect(calls[0]?.traceId).toBe(traceId);
+    expect(collector.headers[0]).toMatchObject({ 'x-team': 'a b', authorization: 'Bearer c' });
+    expect(collector.faults).toEqual([]);
+    await router.end('SIGTERM');
+  });
+
+  test('every name that a collector gets is of the pinned conventions or begins with model_router', async () => {
+    const collector = await startCollector();
+    const router = await startOn(['--otlp', collector.url]);
+    await ask(router, 'say hello', { stream: true });
+    await ask(router, 'fault status=500');
+    await expect.poll(() => collector.requests().length, SLOW).toBe(2);
+    await expect.poll(() => collector.total('model_router.requests'), SLOW).toBe(2);
+    const foreign = collector.names().filter((name) => !name.startsWith('model_router.'));
+    expect(foreign.filter((name) => !REGISTRY.includes(name))).toEqual([]);
+    await router.end('SIGTERM');
+  });
+
+  test('a collector that is away gets every record afterwards, also of processes that were killed', async () => {
+    const collector = await startCollector();
+    const folder = join(root, 'kept');
+    let key = '';
+    const ids: string[] = [];
+    for (const round of [0, 1, 2]) {
+      collector.answerWith(
+        round === 1
+          ? (response) => response.writeHead(503, { 'retry-after': '1' }).end()
+          : (response) => response.destroy(),
+      );
+      const router = await startOn(['--otlp', collector.url, '--data', folder]);
+      key ||= router.key;
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, (_, index) =>
+          ask({ ...router, key }, index % 3 === 0 ? 'fault status=500' : 'say hello'),
+        ),
+      );
+      ids.push(...answers.map(({ id }) => id));
+      await expect.poll(async () => (await usageOf(router)).length, SLOW).toBe(ids.length);
+      await router.end('SIGKILL');
+    }
+    collector.answerWith(undefined);
+    const router = await startOn(['--otlp', collector.url, '--data', folder]);
+    await expect.poll(() => collector.requests().length, SLOW).toBe(ids.length);
+    const exported = collector
+      .requests()
+      .map((span) => collector.attributesOf(span)['model_router.request.id']);
+    expect(exported.toSorted()).toEqual(ids.toSorted());
+    await expect.poll(() => collector.total('model_router.requests'), SLOW).toBe(ids.length);
+    const charged = collector.requests().filter(({ status }) => status.code === 1);
+    expect(collector.total('model_router.charged_units')).toBe(charged.length);
+    expect(collector.faults).toEqual([]);
+    await router.end('SIGTERM');
+  }, 60_000);
+
+  test('an address of a collector that is no URL ends the start with one line', async () => {
+    const child = start(['--otlp', 'localhost:4318x']);
+    const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+    expect(code).toBe(1);
+    expect(said).toContain("Invalid --otlp 'localhost:4318x'");
+  });
+});
