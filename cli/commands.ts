@@ -13,7 +13,7 @@ import { USAGE_COMMANDS } from './usage-commands.ts';
 
 const PLAN_COLUMNS = ['id', 'rpm', 'quota', 'period', 'concurrency', 'models', 'replay', 'state'];
 const PLAN_OPTIONS: OptionName[] = [
-  ...(['rpm', 'quota', 'period', 'concurrency', 'model', 'replay', 'state'] as const),
+  ...(['rpm', 'quota', 'period', 'concurrency', 'model', 'replay', 'state', 'require'] as const),
 ];
 const OUTCOME_COLUMNS = ['id', 'outcome'];
 const ID = { operands: { id: 'ID' } };

@@ -18,6 +18,7 @@ const OPTIONS = {
   'max-keys': TEXT,
   replay: TEXT,
   state: TEXT,
+  require: LIST,
   'max-usd': TEXT,
   pause: FLAG,
   resume: FLAG,

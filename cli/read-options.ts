@@ -26,6 +26,19 @@ const instantOf = (name: string, text: string, fromNow: (ms: number) => number):
 /** Reads the text of an option. @throws CliError 2 */
 type Read = (text: string, name: OptionName, now: number) => unknown;
 
+/** `region=eu` and `retention=none`, each any number of times; `none` alone removes them. @throws CliError 2 */
+const labelsOf = (texts: string[]): Record<string, string[]> | null => {
+  if (texts.join() === 'none') return null;
+  const labels: Record<string, string[]> = {};
+  for (const text of texts) {
+    const [, label = '', word = ''] = /^(region|retention)=(.+)$/.exec(text) ?? [];
+    if (label === '')
+      throw usageError(`--require must be region=WORD or retention=WORD (got '${text}').`);
+    labels[label] = [...(labels[label] ?? []), word];
+  }
+  return labels;
+};
+
 /** `none` removes a limit; the service validates the range. */
 const count: Read = (text, name) => {
   if (text === 'none') return null;
@@ -75,7 +88,8 @@ export const membersIn = (options: Options, names: readonly OptionName[], now: n
       throw usageError(`--${setBy[member]} and --${name} are mutually exclusive.`);
     }
     setBy[member] = name;
-    members[member] = read && typeof value === 'string' ? read(value, name, now) : value;
+    const list = name === 'require' && Array.isArray(value) ? labelsOf(value.map(String)) : value;
+    members[member] = read && typeof value === 'string' ? read(value, name, now) : list;
   }
   return members;
 };

@@ -24,8 +24,9 @@ const USAGE = `Usage: ${PROGRAM.admin} <resource> <verb> [options]
   plans list
   plans create ID --rpm N --quota N --period hour|day|month [--concurrency N] [--model ID]...
                [--replay header|retries|off] [--state off|asked|default]
+               [--require region=WORD]... [--require retention=WORD]...
   plans set ID [--rpm N] [--quota N] [--period P] [--concurrency N|none] [--model ID]... [--all-models]
-               [--replay header|retries|off] [--state off|asked|default]
+               [--replay header|retries|off] [--state off|asked|default] [--require LABEL=WORD|none]...
   plans delete ID          one that no usable key has
   keys list --project ID [--search TEXT] [--status active|paused|expired|revoked]
   keys show KEY-ID --project ID

@@ -68,7 +68,7 @@ export type Admin = {
 export const createAdmin = (parts: AdminParts): Admin => {
   const history = createHistoryJob(parts);
   const lifecycle = createKeyLifecycle(parts);
-  const checkModels = createCheckModels(parts.models.map(({ id }) => id));
+  const checkModels = createCheckModels(parts.models);
   const routes = createOperations({
     ...parts,
     reconcileProject: history.reconcile,

@@ -18,6 +18,7 @@ import type { Upstream } from '../upstreams/upstream.ts';
 import { type Check, failed, ok, warning } from './check.ts';
 import { checkCatalog } from './check-catalog.ts';
 import type { Operation } from './operation.ts';
+import { unknownWords } from './plans.ts';
 import { checkLimits } from './provider-limits.ts';
 import { checkRetirements } from './retirements.ts';
 import { createTestTarget } from './target-test.ts';
@@ -127,8 +128,13 @@ const checkPlans = async ({ models, plans }: DoctorParts): Promise<Check[]> => {
     if ('unreadable' in plan)
       return [failed('plans', `plan ${id}`, new UnreadableItem('plan').message)];
     const unknown = (plan.models ?? []).filter((name) => !ids.includes(name));
-    const reason = `names models that the catalog does not have: ${unknown.join(', ')}`;
-    return unknown.length > 0 ? [failed('plans', `plan ${id}`, reason)] : [];
+    const words = unknownWords(plan, models);
+    return [
+      ...(unknown.length > 0
+        ? [`names models that the catalog does not have: ${unknown.join(', ')}`]
+        : []),
+      ...(words.length > 0 ? [`requires labels that no target has: ${words.join(', ')}`] : []),
+    ].map((reason) => failed('plans', `plan ${id}`, reason));
   });
   return found.length > 0
     ? found

@@ -86,6 +86,15 @@ const ProjectChange = z
   })
   .refine((fields) => Object.keys(fields).length > 0, 'must have a field to change');
 
+const Labels = z
+  .array(z.string().regex(/^[\w.-]{1,80}$/))
+  .min(1)
+  .max(20)
+  .exactOptional();
+const Requirement = z
+  .strictObject({ region: Labels, retention: Labels })
+  .refine((labels) => Object.keys(labels).length > 0, 'must name region or retention');
+
 const PlanFields = {
   rpm: Count,
   quota: Count,
@@ -94,10 +103,11 @@ const PlanFields = {
   models: ModelIds.exactOptional(),
   replay: z.enum(REPLAY_MODES).exactOptional(),
   state: z.enum(STATE_MODES).exactOptional(),
+  require: Requirement.exactOptional(),
 };
 const NewPlan = z.strictObject({ id: Id, ...PlanFields });
 
-/** `models: null` allows all models again, `concurrency: null` any number of requests in flight. */
+/** `models: null` allows all models again, `concurrency: null` any number of requests in flight, `require: null` any target. */
 const PlanChange = z.strictObject({
   rpm: Count.exactOptional(),
   quota: Count.exactOptional(),
@@ -106,6 +116,7 @@ const PlanChange = z.strictObject({
   models: ModelIds.nullable().exactOptional(),
   replay: PlanFields.replay,
   state: PlanFields.state,
+  require: Requirement.nullable().exactOptional(),
 });
 
 const Email = z

@@ -1,3 +1,4 @@
+import type { Model } from '../catalog/catalog.ts';
 import type { Change } from '../stores/audit-store.ts';
 import type { Plan, PlanStore } from '../stores/plan-store.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
@@ -6,12 +7,26 @@ import { changedTo } from './input.ts';
 import type { Operation } from './operation.ts';
 
 /** Rejects a plan that names models outside the catalog. @throws ApiError 400 */
-export type CheckModels = (plan: Pick<Plan, 'models'>, path?: string) => void;
+export type CheckModels = (plan: Pick<Plan, 'models' | 'require'>, path?: string) => void;
 
-/** A misspelt model would otherwise be missing for every key of the plan, without an error. */
-export const createCheckModels =
-  (catalogIds: string[]): CheckModels =>
-  ({ models = [] }, path = 'models') => {
+/** Words that no target of the catalog has. */
+export const unknownWords = ({ require = {} }: Pick<Plan, 'require'>, models: Model[]): string[] =>
+  (['region', 'retention'] as const).flatMap((label) => {
+    const known = new Set(models.flatMap(({ targets }) => targets.map((one) => one[label])));
+    const words = require[label] ?? [];
+    return words.filter((word) => !known.has(word)).map((word) => `${label} ${word}`);
+  });
+
+/** A misspelt model or label would otherwise be missing for every key of the plan, without an error. */
+export const createCheckModels = (catalog: Model[]): CheckModels => {
+  const catalogIds = catalog.map(({ id }) => id);
+  return (plan, path = 'models') => {
+    const [word] = unknownWords(plan, catalog);
+    if (word !== undefined) {
+      const message = `require: no target of the catalog is labelled ${word}.`;
+      throw invalidRequest(message, { param: 'require' });
+    }
+    const { models = [] } = plan;
     const unknown = models.filter((id) => !catalogIds.includes(id));
     if (unknown.length === 0) return;
     throw invalidRequest(
@@ -19,6 +34,7 @@ export const createCheckModels =
       { param: path },
     );
   };
+};
 
 export const planHandlers = ({
   plans,
@@ -43,14 +59,16 @@ export const planHandlers = ({
 
   /** Counts are kept: the new limits apply to what is already used, within 15 seconds. */
   const set: Operation<'plans.set'> = async ({ parameters: { plan: id = '' }, input }) => {
-    const { models, concurrency, ...limits } = input;
-    if (models) checkModels({ models });
+    const { models, concurrency, require, ...limits } = input;
+    if (models || require)
+      checkModels(omitUndefined({ models: models ?? undefined, require: require ?? undefined }));
     const changed = await plans.changePlan(id, (stored) => {
       const optional = {
         models: changedTo(models, stored.models),
         concurrency: changedTo(concurrency, stored.concurrency),
+        require: changedTo(require, stored.require),
       };
-      const { models: _, concurrency: __, ...rest } = stored;
+      const { models: _, concurrency: __, require: ___, ...rest } = stored;
       return { ...rest, ...limits, ...omitUndefined(optional) };
     });
     switch (changed.outcome) {

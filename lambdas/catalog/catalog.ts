@@ -2,6 +2,7 @@ import { invalidRequest } from '../support/errors.ts';
 import { oncePer } from '../support/once-per.ts';
 import { nearMatches } from './near-matches.ts';
 import type { Model, Target } from './parse-models.ts';
+import { type Policy, targetsWithin } from './policy.ts';
 import { isRetired, retiredText, retirementHeaders } from './retirement.ts';
 
 export type { Model, Target };
@@ -16,9 +17,12 @@ export const nameOf = oncePer(
 export const accountOf = ({ account, upstream, secret = '' }: Target): string =>
   account ?? `${upstream} ${secret}`;
 
+/** What of a plan decides which models it may route to. */
+type Scope = { models?: string[] | undefined; require?: Policy | undefined };
+
 export type Catalog = {
   /** The models a plan may route to and that are not retired at an instant (ms), in catalog order. */
-  modelsFor(plan: { models?: string[] | undefined }, now: number): Model[];
+  modelsFor(plan: Scope, now: number): Model[];
   /**
    * The model with this id, else with this alias, else with the id or alias that follows a client's
    * prefixes, as in `openai/vendor/model`; undefined if no or several models fit, or the plan lacks it.
@@ -30,7 +34,7 @@ export type Catalog = {
    * The model that answers for the one with this name: itself, or after its retirement its successor, if the catalog says so.
    * @throws ApiError 400 that lists every valid id, near matches first, or names the successor
    */
-  require(name: string, plan: { models?: string[] | undefined }, now: number): Answering;
+  require(name: string, plan: Scope, now: number): Answering;
   /** The model that answers for another at an instant; undefined after its retirement. */
   answering(asked: Model, now: number): Model | undefined;
 };
@@ -74,8 +78,13 @@ const createResolve = (models: Model[]): ((name: string) => Model | undefined) =
 /** A plan without `models` may use all of them. */
 export const createCatalog = (models: Model[]): Catalog => {
   const resolve = createResolve(models);
-  const modelsFor: Catalog['modelsFor'] = ({ models: allowed }, now) =>
-    models.filter((model) => (!allowed || allowed.includes(model.id)) && !isRetired(model, now));
+  const modelsFor: Catalog['modelsFor'] = ({ models: allowed, require: policy }, now) =>
+    models.filter(
+      (model) =>
+        (!allowed || allowed.includes(model.id)) &&
+        !isRetired(model, now) &&
+        targetsWithin(model, policy).length > 0,
+    );
   const find: Catalog['find'] = (name, { models: allowed }) => {
     const model = resolve(name);
     return model && allowed && !allowed.includes(model.id) ? undefined : model;

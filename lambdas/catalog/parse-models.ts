@@ -35,7 +35,8 @@ const TargetCounting = z.strictObject({
   tokenizer: z.optional(z.string().check(z.minLength(1))),
 });
 
-const ACCOUNT_FORM = 'must be 1 to 80 letters, digits, dots, dashes or underscores';
+const LABEL = /^[\w.-]{1,80}$/;
+const LABEL_FORM = 'must be 1 to 80 letters, digits, dots, dashes or underscores';
 const MAX_TIER = 100;
 const MAX_WEIGHT = 1_000;
 
@@ -94,7 +95,10 @@ const TargetFields = z.strictObject({
   /** How the provider counts tokens; by default as the model's name says. */
   counting: z.optional(TargetCounting),
   /** Whose prompt cache it fills: the provider's account; by default that of the upstream and the secret. */
-  account: z.optional(z.string().check(z.regex(/^[\w.-]{1,80}$/, ACCOUNT_FORM))),
+  account: z.optional(z.string().check(z.regex(LABEL, LABEL_FORM))),
+  /** Where it processes a request, and for how long it keeps one: words of the operator, which plans may require. */
+  region: z.optional(z.string().check(z.regex(LABEL, LABEL_FORM))),
+  retention: z.optional(z.string().check(z.regex(LABEL, LABEL_FORM))),
   /** Targets of a lower tier are tried first; those of one tier share the sessions. By default each has its own. */
   tier: z.optional(z.int().check(z.nonnegative(), z.maximum(MAX_TIER))),
   /** Its share of the sessions of its tier, in proportion to the others'; 1 by default. */

@@ -6,8 +6,9 @@ import { upstreamProtocols } from '../protocols/protocols.ts';
 import type { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { LEAST_CACHED } from '../records/explain-cache.ts';
 import { hashParts } from '../records/parts.ts';
+import { choiceOf } from '../routing/order-targets.ts';
 import type { ReservedUnit } from '../stores/meter-store.ts';
-import type { Attempt, RequestRecord } from '../stores/record-store.ts';
+import type { Attempt, Choice, RequestRecord } from '../stores/record-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { createMinuteSample, dayOf, MINUTE_MS } from '../support/clock.ts';
 import type { ApiError } from '../support/errors.ts';
@@ -95,11 +96,27 @@ const markingOf = ({ checked: { request, model }, tried }: RecordParts): Marking
   );
 };
 
+/** A model with one target leaves none. */
+const choiceIn = ({ checked: { targets, model }, tried }: RecordParts): Choice | undefined => {
+  const target = tried.at(-1)?.target;
+  return target && model.targets.length > 1 ? choiceOf(target, targets, model.targets) : undefined;
+};
+
 const attemptOf = (
-  { target: { upstream, model }, startedMs, ms = 0, brokeMs, error, limits }: Tried,
+  {
+    target: { upstream, model, region, retention },
+    startedMs,
+    ms = 0,
+    brokeMs,
+    error,
+    limits,
+  }: Tried,
   bill: Bill | undefined,
 ): Attempt => {
-  const times = { upstream, model, startedMs, ms, ...(limits !== undefined && { limits }) };
+  const times = {
+    ...{ upstream, model, startedMs, ms },
+    ...omitUndefined({ region, retention, limits }),
+  };
   if (!error) return times;
   const { kind, status, reason } = error;
   const { inputTokens, outputTokens } = bill?.usage ?? {};
@@ -172,6 +189,8 @@ export const recordOf = (
       error: notes.fault ?? error?.code,
       isChargeLost: charge === 'lost' || undefined,
       marking: markingOf(parts),
+      choice: choiceIn(parts),
+      require: caller.plan.require,
       who: checked.attribution.who,
       awsRequestId,
       traceparent,

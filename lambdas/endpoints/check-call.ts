@@ -7,6 +7,7 @@ import {
   estimateInputTokens,
   leastInputTokens,
 } from '../catalog/estimate-tokens.ts';
+import { requireWithin } from '../catalog/policy.ts';
 import { partsOf } from '../catalog/request-parts.ts';
 import type { Tokenizers } from '../catalog/tokenizer.ts';
 import { type Session, sessionIdOf, sessionOf } from '../protocols/cache/session.ts';
@@ -89,7 +90,11 @@ export const checkCall = (
   call.note({ model: model.id, stream: request.stream });
   assertCapable(model, request);
   const isStrict = call.header('x-router-strict') === '1';
-  const able = targetsAllowed({ call, request, model, isStrict }, targetsFor(model, request));
+  const targetsInside = requireWithin(model, call.caller.plan.require);
+  const able = targetsAllowed(
+    { call, request, model, isStrict },
+    targetsFor({ id: model.id, targets: targetsInside }, request),
+  );
   const targets = orderTargets(able, {
     session: () => session().id,
     origin: () => latestOrigin(request),

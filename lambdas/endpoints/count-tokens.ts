@@ -1,5 +1,6 @@
 import type { Catalog, Target } from '../catalog/catalog.ts';
 import { countInputTokens, countingOf, estimateInputTokens } from '../catalog/estimate-tokens.ts';
+import { requireWithin } from '../catalog/policy.ts';
 import { partsOf, type RequestParts } from '../catalog/request-parts.ts';
 import { retirementHeaders } from '../catalog/retirement.ts';
 import type { Tokenizers } from '../catalog/tokenizer.ts';
@@ -76,7 +77,7 @@ export const createCountTokens = (deps: CountDeps): Endpoint => {
     const { asked, model } = catalog.require(request.model, call.caller.plan, call.startedAt);
     call.note({ model: model.id });
     await meter.admitFree(call.caller);
-    const [target] = model.targets;
+    const [target] = requireWithin(model, call.caller.plan.require);
     if (!target) throw new Error('A model has at least one target.');
     const { tokens, by } = await countOn(target, {
       request,

@@ -1,5 +1,5 @@
 import { publicKinds } from '../money/cost.ts';
-import type { Attempt, RequestRecord } from '../stores/record-store.ts';
+import type { Attempt, Choice, RequestRecord } from '../stores/record-store.ts';
 import { formatInstant } from '../support/clock.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { dollarsOf, publicUsage } from '../support/public-usage.ts';
@@ -61,6 +61,18 @@ const kindsOf = ({ costKinds = {}, priceVersion }: RequestRecord) => ({
   price_version: priceVersion ?? null,
 });
 
+const CHOICES: Record<Choice, string> = {
+  only: 'No other target could carry the request within the policy of its plan.',
+  order: 'It is the first of the model in the catalog.',
+  tier: 'It is the first of its tier for the session of the request.',
+  session: 'It served the session of the request before.',
+  failover: 'Those before it failed, or were held off after failures.',
+};
+
+/** Nothing of a model with one target and a plan without a policy. */
+const choiceIn = ({ choice, require }: RequestRecord) =>
+  omitUndefined({ why_target: choice && CHOICES[choice], required: require });
+
 /** With the turn before it in its session, if that is known, and with the provider's words. */
 type Asked = { before: TurnBefore | undefined; isWithReason: boolean };
 
@@ -110,6 +122,7 @@ const detailsOf = (record: RequestRecord, { before, isWithReason }: Asked) => {
     cache_miss_reason: record.cacheMissReason ?? null,
     ...kindsOf(record),
     cache: explainCache(record, before),
+    ...choiceIn(record),
     attempts: record.attempts.map((attempt) => publicAttempt(attempt, isWithReason)),
     timeline: timelineOf(isWithReason ? record : withoutReasons(record)),
     traceparent: record.traceparent ?? null,

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { accountOf, type Target } from '../catalog/catalog.ts';
 import { originOf } from '../protocols/thinking/origin.ts';
+import type { Choice } from '../stores/record-store.ts';
 import { oncePer } from '../support/once-per.ts';
 
 /**
@@ -53,6 +54,14 @@ export const orderTargets = (
 
 const tierIn = (catalog: Target[], target: Target): number =>
   target.tier ?? catalog.indexOf(target);
+
+/** Why a target of several was called last; `targets` are those of the request, in its order. */
+export const choiceOf = (target: Target, targets: Target[], catalog: Target[]): Choice => {
+  if (target !== targets[0]) return 'failover';
+  if (targets.length === 1) return 'only';
+  if (isSecondChoice(target, targets, catalog)) return 'session';
+  return target.tier === undefined ? 'order' : 'tier';
+};
 
 /**
  * Whether a request is served by another target than it would be if all worked: not by the one that it tried first, or by

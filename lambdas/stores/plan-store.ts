@@ -27,12 +27,14 @@ export type Plan = {
   replay?: ReplayMode;
   /** Which responses are stored; as the stage has it when absent. */
   state?: StateMode;
+  /** Words that the labels of a target must have, one of each; any target when absent. */
+  require?: { region?: string[]; retention?: string[] };
 };
 
 /** A plan that a later version wrote: its keys are denied with 503. */
 export type UnreadablePlan = { id: string; unreadable: true };
 
-const sameModels = (one: string[] = [], other: string[] = []): boolean =>
+const sameList = (one: string[] = [], other: string[] = []): boolean =>
   one.length === other.length && one.every((id, index) => id === other[index]);
 
 /** Whether two plans of one id have the same limits and models. */
@@ -43,7 +45,9 @@ export const isSamePlan = (one: Plan, other: Plan): boolean =>
   one.concurrency === other.concurrency &&
   one.replay === other.replay &&
   one.state === other.state &&
-  sameModels(one.models, other.models);
+  sameList(one.models, other.models) &&
+  sameList(one.require?.region, other.require?.region) &&
+  sameList(one.require?.retention, other.require?.retention);
 
 export type PlanChanged =
   | { outcome: 'changed'; before: Plan; plan: Plan }

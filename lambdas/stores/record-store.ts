@@ -21,9 +21,18 @@ export type Attempt = {
   inputTokens?: number;
   outputTokens?: number;
   costNanos?: number;
+  /** Labels of the target. */
+  region?: string;
+  retention?: string;
   /** What the provider stated of its limits: `requests/minute 59/60, tokens/minute 149984/150000`. */
   limits?: string;
 };
+
+/**
+ * `only`: no other target could carry the request within the plan's policy; `order`, `tier`: the first in the catalog, or of
+ * its tier for the session; `session`: it served the session before; `failover`: those before it failed or were held off.
+ */
+export type Choice = 'only' | 'order' | 'tier' | 'session' | 'failover';
 
 /** For whom a request was sent, as its caller named it: each in printable ASCII, all of it below 1 KB. */
 export type Who = {
@@ -60,6 +69,10 @@ export type RequestRecord = {
   model: string;
   isStream: boolean;
   attempts: Attempt[];
+  /** Why the last of them, of a model with several targets. */
+  choice?: Choice;
+  /** What the plan required of them. */
+  require?: { region?: string[]; retention?: string[] };
   /** From the admission to the first content. */
   firstContentMs?: number;
   /** The router's own estimate, for bodies of up to 64 KB and some larger ones. */

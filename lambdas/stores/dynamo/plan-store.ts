@@ -17,7 +17,7 @@ import {
 } from '../plan-store.ts';
 import type { RouterStores } from '../router-stores.ts';
 import { UnreadableItem } from '../store-unavailable.ts';
-import { isUnderstood } from './needs.ts';
+import { isUnderstood, NEEDS } from './needs.ts';
 import { createTable, type Item, type TableOptions } from './table.ts';
 
 const StoredPlan = object({
@@ -29,12 +29,19 @@ const StoredPlan = object({
   models: exactOptional(list(string)),
   replay: exactOptional(oneOf(REPLAY_MODES)),
   state: exactOptional(oneOf(STATE_MODES)),
+  require: exactOptional(
+    object({ region: exactOptional(list(string)), retention: exactOptional(list(string)) }),
+  ),
   /** Incremented by every write; absent in plans of version 0.1.0. */
   revision: exactOptional(number),
 });
 
+/** Releases that know no `require` would send requests anywhere. */
+const NEEDED = ['require'];
+
 /** Undefined if a later version wrote what this one does not understand. */
-const readStored = (item: Item) => (isUnderstood(item) ? readIfValid(StoredPlan, item) : undefined);
+const readStored = (item: Item) =>
+  isUnderstood(item, NEEDED) ? readIfValid(StoredPlan, item) : undefined;
 
 /** @throws UnreadableItem */
 const readPlan = (item: Item): Plan => {
@@ -49,9 +56,12 @@ const SET =
 
 /** Sets the optional fields that a plan has, and removes the others. */
 const writeOf = (plan: Plan) => {
-  const optional = ['concurrency', 'models', 'replay', 'state'] as const;
-  const sets = optional.filter((name) => plan[name] !== undefined);
-  const removes = optional.filter((name) => plan[name] === undefined);
+  const optional = ['concurrency', 'models', 'replay', 'state', 'require'] as const;
+  const own = (isSet: boolean) =>
+    optional.filter((name) => (plan[name] !== undefined) === isSet) as string[];
+  const needs = (isSet: boolean) => ((plan.require !== undefined) === isSet ? [NEEDS] : []);
+  const sets = [...own(true), ...needs(true)];
+  const removes = [...own(false), ...needs(false)];
   const assignments = sets.map((name) => `, #${name} = :${name}`).join('');
   const removal = removes.map((name) => `#${name}`).join(', ');
   return { update: `${SET}${assignments}${removal && ` REMOVE ${removal}`}` };
@@ -69,7 +79,7 @@ const ASSIGN = { update: 'SET #assignedAt = :now', condition: '#rpm >= :zero' };
  */
 const DELETE = {
   update:
-    'SET #rpm = :none, #quota = :none REMOVE #concurrency, #models, #replay, #state, #assignedAt',
+    'SET #rpm = :none, #quota = :none REMOVE #concurrency, #models, #replay, #state, #require, #needs, #assignedAt',
   condition: '#rpm >= :zero AND (attribute_not_exists(#assignedAt) OR #assignedAt < :since)',
 };
 
@@ -81,6 +91,8 @@ const NAMES = {
   '#models': 'models',
   '#replay': 'replay',
   '#state': 'state',
+  '#require': 'require',
+  '#needs': NEEDS,
   '#revision': 'revision',
   '#assignedAt': 'assignedAt',
 };
@@ -108,7 +120,7 @@ export const createDynamoPlanStore = (options: TableOptions): PlanStore => {
   const table = createTable(options);
 
   const put = (plan: Plan, condition?: string, revision?: unknown) => {
-    const { id, rpm, quota, period, concurrency, models, replay, state } = plan;
+    const { id, rpm, quota, period, concurrency, models, replay, state, require } = plan;
     const write = writeOf(plan);
     return table.apply(id, condition === undefined ? write : { ...write, condition }, {
       names: NAMES,
@@ -120,6 +132,8 @@ export const createDynamoPlanStore = (options: TableOptions): PlanStore => {
         ':models': models,
         ':replay': replay,
         ':state': state,
+        ':require': require,
+        ':needs': require && NEEDED,
         ':revision': revision,
         ':zero': 0,
         ':one': 1,

@@ -1,0 +1,195 @@
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { createKeyLifecycle } from '../../../lambdas/keys/lifecycle.ts';
+import { createTable } from '../../../lambdas/stores/dynamo/table.ts';
+import type { Plan } from '../../../lambdas/stores/plan-store.ts';
+import { createLocalDynamoClient } from '../../../local/local-aws.ts';
+import { listen } from '../../../local/loopback.ts';
+import { createCountingClock } from '../../support/counting-clock.ts';
+import { TABLE_NAMES } from '../../support/dynamo.ts';
+import { type Fleet, startFleet } from '../../support/fleet.ts';
+import { type Act, answer, status } from '../../support/fleet-upstream.ts';
+import { CANARIES } from '../../support/leak-watch.ts';
+import { withRouter } from '../../support/local.ts';
+import { modelOn, targetAt } from '../../support/models.ts';
+import { runCli } from '../../support/run-cli.ts';
+import { send } from '../../support/send.ts';
+
+/** A provider that does what `act` says at the moment. */
+const startProvider = async () => {
+  const provider = { act: answer as Act, calls: 0 };
+  const server = createServer((request, response) => {
+    provider.calls += 1;
+    request.resume().on('end', () => provider.act(response));
+  });
+  return Object.assign(provider, await listen(server));
+};
+type Provider = Awaited<ReturnType<typeof startProvider>>;
+
+const clock = createCountingClock(Date.parse('2026-11-24T12:00:00Z'));
+let us: Provider;
+let eu: Provider;
+let fleet: Fleet;
+const keys: Record<string, string> = {};
+
+const catalogOf = (first: string, second: string) => {
+  const inUs = targetAt(first, { upstream: 'us', region: 'us' });
+  const inEu = targetAt(second, { upstream: 'eu', region: 'eu', retention: 'none' });
+  const unlabelled = targetAt(first, { upstream: 'bare' });
+  return [
+    modelOn([inUs, inEu], { id: 'vendor/both' }),
+    modelOn([inUs, unlabelled], { id: 'vendor/us' }),
+  ];
+};
+
+beforeAll(async () => {
+  [us, eu] = await Promise.all([startProvider(), startProvider()]);
+  const models = catalogOf(us.url, eu.url);
+  fleet = await startFleet({ models, clock, secret: CANARIES.upstreamKey });
+  const lifecycle = createKeyLifecycle({ ...fleet.stores, clock, randomBytes });
+  const plans: Record<string, Plan['require']> = {
+    eu: { region: ['eu'] },
+    strict: { region: ['eu', 'us'], retention: ['none'] },
+    nowhere: { region: ['mars'] },
+  };
+  for (const [id, require] of Object.entries(plans)) {
+    const plan = { id, rpm: 1_000, quota: 1_000, period: 'month' } as const;
+    await fleet.stores.plans.putPlan({ ...plan, ...(require && { require }) });
+    keys[id] = (await lifecycle.create({ projectId: 'project', planId: id })).key;
+  }
+});
+afterAll(async () => {
+  await fleet?.close();
+  await Promise.all([us?.close(), eu?.close()]);
+});
+beforeEach(() => {
+  for (const provider of [us, eu]) Object.assign(provider, { act: answer, calls: 0 });
+});
+
+type Family = readonly [path: string, body: object];
+const FAMILIES: Family[] = [
+  ['/v1/chat/completions', { max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] }],
+  ['/v1/messages', { max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] }],
+  ['/v1/responses', { input: 'hi' }],
+];
+const CHAT: Family = ['/v1/chat/completions', { messages: [{ role: 'user', content: 'hi' }] }];
+
+const post = async ([path, body]: Family, model: string, plan?: string) => {
+  const authorization = `Bearer ${plan === undefined ? fleet.key : keys[plan]}`;
+  const sent = await send(fleet.urls[0] ?? '', path, {
+    ...{ method: 'POST', headers: { authorization } },
+    body: JSON.stringify({ ...body, model }),
+  });
+  return { ...sent, body: z.looseObject({}).parse(JSON.parse(sent.text)) };
+};
+
+const get = async (path: string, plan: string) => {
+  const headers = { authorization: `Bearer ${keys[plan]}` };
+  const { text } = await send(fleet.urls[0] ?? '', path, { headers });
+  return z.looseObject({}).parse(JSON.parse(text));
+};
+
+describe('a plan that requires labels', () => {
+  test.each(FAMILIES)(
+    'a request of %s goes to a target with the label, never to another',
+    async (...family) => {
+      for (const plan of ['eu', 'strict'])
+        expect((await post(family, 'vendor/both', plan)).status).toBe(200);
+      expect([us.calls, eu.calls]).toEqual([0, 2]);
+      expect((await post(family, 'vendor/both')).status).toBe(200);
+      expect(us.calls).toBe(1);
+    },
+  );
+
+  test('a request whose target fails is not failed over to one without the label', async () => {
+    eu.act = status(500);
+    expect((await post(CHAT, 'vendor/both', 'eu')).status).toBeGreaterThanOrEqual(500);
+    expect([us.calls, eu.calls]).toEqual([0, 1]);
+  });
+
+  test.each(FAMILIES)(
+    'a request of %s for a model without such a target gets 400 that names the policy, and calls none',
+    async (...family) => {
+      const before = await get('/v1/usage', 'strict');
+      const { status: code, body } = await post(family, 'vendor/us', 'strict');
+      expect(code).toBe(400);
+      expect(JSON.stringify(body)).toContain(
+        "The plan of your key requires region eu or us and retention none, and no provider of the model 'vendor/us' has it.",
+      );
+      expect([us.calls, eu.calls]).toEqual([0, 0]);
+      expect((await get('/v1/usage', 'strict')).period).toEqual(before.period);
+    },
+  );
+
+  test('a count for a model without such a target gets 400', async () => {
+    const { status: code } = await post(
+      ['/v1/messages/count_tokens', CHAT[1]],
+      ...(['vendor/us', 'eu'] as const),
+    );
+    expect(code).toBe(400);
+  });
+
+  test('the models of a plan are those that have such a target', async () => {
+    const ids = async (plan: string) =>
+      z.array(z.looseObject({ id: z.string() })).parse((await get('/v1/models', plan)).data);
+    expect((await ids('eu')).map(({ id }) => id)).toEqual(['vendor/both']);
+    expect(await ids('nowhere')).toEqual([]);
+  });
+
+  test('the record has the policy, the labels of the target and why it was chosen', async () => {
+    const recordOf = async (plan: string) => {
+      const { headers } = await post(CHAT, 'vendor/both', plan);
+      return get(`/v1/requests/${headers['x-request-id']}`, plan);
+    };
+    expect(await recordOf('eu')).toMatchObject({
+      required: { region: ['eu'] },
+      why_target: expect.stringContaining('No other target'),
+      attempts: [{ upstream: 'eu', region: 'eu', retention: 'none' }],
+    });
+  });
+
+  test('an earlier release does not understand the stored plan, until its policy is removed', async () => {
+    const { plans } = fleet.stores;
+    const client = createLocalDynamoClient(fleet.tablesUrl);
+    const readPlanItem = () =>
+      createTable({ client, tableName: TABLE_NAMES.plans }).read('changed');
+    const plan = { id: 'changed', rpm: 1, quota: 1, period: 'month' } as const;
+    await plans.createPlan({ ...plan, require: { region: ['eu'] } });
+    expect(await plans.findPlan('changed')).toEqual({ ...plan, require: { region: ['eu'] } });
+    expect((await readPlanItem())?.needs).toEqual(['require']);
+    await plans.changePlan('changed', ({ require: _, ...rest }) => rest);
+    expect(await plans.findPlan('changed')).toEqual(plan);
+    expect(await readPlanItem()).not.toHaveProperty('needs');
+  });
+});
+
+test('an operator requires labels of a plan by the CLI, and those that no target has are rejected', async () => {
+  const catalog = catalogOf('https://us.test/v1', 'https://eu.test/v1');
+  await withRouter({ catalog, secrets: { secret: CANARIES.upstreamKey } }, async (router) => {
+    const run = (...args: string[]) => runCli([...args, '--url', router.baseUrl, '--json']);
+    const create = ['plans', 'create', 'p', '--rpm', '1', '--quota', '1', '--period', 'day'];
+    const unknown = await run(...create, '--require', 'region=moon');
+    expect([unknown.code, unknown.err]).toEqual([
+      1,
+      expect.stringContaining('labelled region moon'),
+    ]);
+    const labels = [
+      '--require',
+      'region=eu',
+      '--require',
+      'region=us',
+      '--require',
+      'retention=none',
+    ];
+    const { code, out } = await run(...create, ...labels);
+    expect([code, JSON.parse(out)]).toMatchObject([
+      0,
+      { require: { region: ['eu', 'us'], retention: ['none'] } },
+    ]);
+    const removed = await run('plans', 'set', 'p', '--require', 'none');
+    expect(JSON.parse(removed.out)).not.toHaveProperty('require');
+    expect((await run('plans', 'set', 'p', '--require', 'eu')).code).toBe(2);
+  });
+});
