@@ -200,9 +200,9 @@ export const createHttpHandler = (options: HttpHandlerOptions): HttpHandler => {
   // Middy types its result as the handler it was given; the middlewares change event and response.
   const respond = handler as unknown as Respond;
   return awslambda.streamifyResponse(async (event, stream, context) => {
-    const { after, ...reply } = await respond(event, context);
-    await writeResponse(stream, reply);
-    if (after) await after;
+    const response = await respond(event, context);
+    await writeResponse(stream, response);
+    if (response.after) await response.after;
     // Lambda freezes the process once this resolves.
     const writing = refusals.writing();
     if (writing) await writing;

@@ -52,7 +52,7 @@ const end = (stream: Writable, source: Writable): Promise<void> =>
 /** Writes a response to the platform's stream. `Readable.from` and `pipeline` took a tenth of a short stream's CPU. */
 export const writeResponse = async (
   target: Writable,
-  { body, ...prelude }: PlatformResponse,
+  { body, after: _, ...prelude }: PlatformResponse,
 ): Promise<void> => {
   const stream = awslambda.HttpResponseStream.from(target, prelude);
   const isCompressed = isGzip(prelude);

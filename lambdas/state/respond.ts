@@ -96,8 +96,6 @@ const checkBackground = ({ header }: Call, { isStored }: Asks): void => {
   );
 };
 
-const { signal: UNABORTED } = new AbortController();
-
 /** Of retries, of which a background response is none. */
 const withoutRetries =
   ({ header }: Call): Call['header'] =>
@@ -176,7 +174,7 @@ export const createRespond = (deps: RespondDeps) => {
     const unstored = { ...parts, store: async () => true };
     const detached: Call = {
       ...call,
-      signal: UNABORTED,
+      signal: new AbortController().signal,
       header: withoutRetries(call),
       keepWith: (next) => createStateKeeper(unstored, next),
     };

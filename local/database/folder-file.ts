@@ -63,8 +63,9 @@ const pragma = (connection: Connection, name: string): number =>
 const prepareFile = (connection: Connection, folder: string): void => {
   // Held until the process ends, however it ends. A commit is in the file's log when it returns; the log reaches the
   // disk at a checkpoint, so that what the system itself loses with its power is the last commits, never the file.
+  // What was replaced is overwritten: callers delete what they stored.
   connection.exec(
-    'PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE',
+    'PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON; BEGIN IMMEDIATE',
   );
   const layout = pragma(connection, 'user_version');
   const application = pragma(connection, 'application_id');

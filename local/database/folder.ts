@@ -117,7 +117,11 @@ export const openFolder = async ({ folder, onFailure }: Options): Promise<ItemDa
       return attempt(() => select(SELECT_ALL, [table, partition, sort, limit]));
     },
     expire: (now) => {
-      attempt(() => expire.run(Math.floor(now / 1_000)));
+      attempt(() => {
+        expire.run(Math.floor(now / 1_000));
+        // The log holds what changes have replaced.
+        connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      });
       kept = createLruCache<Item>(KEPT_ITEMS);
     },
     close: () => connection.close(),

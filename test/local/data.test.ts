@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
@@ -27,11 +29,11 @@ const get = async ({ baseUrl, key }: Router, path: string) => {
 const startOn = async (folder: string) => {
   const child = start(['--json', '--delay', '0', '--data', folder]);
   const { baseUrl, key } = await untilReady(child);
-  const kill = async () => {
-    child.kill('SIGKILL');
+  const end = async (signal: NodeJS.Signals) => {
+    child.kill(signal);
     await once(child, 'exit');
   };
-  return { baseUrl, key, kill };
+  return { baseUrl, key, kill: () => end('SIGKILL'), stop: () => end('SIGTERM') };
 };
 
 describe('data that lasts', () => {
@@ -63,6 +65,43 @@ describe('data that lasts', () => {
     const third = await startOn(folder);
     expect(third.key).toBe('');
     await third.kill();
+  });
+
+  test('npm start stores responses, --data keeps them over kill -9, and no file has what was deleted', async () => {
+    const folder = join(root, 'state');
+    const first = await startOn(folder);
+    const send = (router: Router, method: string, path: string, body?: object) =>
+      fetch(`${router.baseUrl}/v1/responses${path}`, {
+        method,
+        headers: { authorization: `Bearer ${first.key}`, 'content-type': 'application/json' },
+        ...(body && { body: JSON.stringify({ model: 'aurora/scribe-1', ...body }) }),
+      });
+    const large = randomBytes(400_000).toString('base64');
+    const created = await Promise.all(
+      ['a short one', large].map(async (said) =>
+        (await send(first, 'POST', '', { input: `say ${said}` })).json(),
+      ),
+    );
+    await first.kill();
+    const again = await startOn(folder);
+    for (const { id, ...rest } of created as { id: string }[]) {
+      const stored = await send(again, 'GET', `/${id}`);
+      expect(await stored.json()).toEqual({ id, ...rest });
+    }
+    const packed = () => {
+      const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'latin1'));
+      return files.join('').match(/"(?:input|response|content)":"H4sI/g) ?? [];
+    };
+    expect(packed().length).toBeGreaterThanOrEqual(4);
+    for (const { id } of created as { id: string }[]) {
+      expect((await send(again, 'DELETE', `/${id}`)).status).toBe(200);
+      expect((await send(again, 'GET', `/${id}`)).status).toBe(404);
+    }
+    await again.kill();
+    // The log, which a killed process leaves, ends with the next one.
+    const third = await startOn(folder);
+    await third.stop();
+    expect(packed()).toEqual([]);
   });
 
   test('a router with --data ends with one line and exit code 1 while another process uses the folder', async () => {

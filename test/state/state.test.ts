@@ -1,10 +1,14 @@
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { keyOf } from '../../lambdas/state/stored.ts';
+import type { ResponseStore } from '../../lambdas/stores/response-store.ts';
+import { StoreUnavailable } from '../../lambdas/stores/store-unavailable.ts';
 import { DAY_MS } from '../../lambdas/support/clock.ts';
 import { startHeldUpstream } from '../replay/held-upstream.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
-import { startFleet } from '../support/fleet.ts';
+import { type FleetOptions, startFleet } from '../support/fleet.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { heldIn, scanTables } from '../support/scan-tables.ts';
 import { send } from '../support/send.ts';
@@ -18,11 +22,14 @@ const unpacked = (text: string): string =>
     .join('\n');
 
 /** Two routers on the same tables, whose plan allows the state, and a provider that answers when the test says so. */
-const start = async (mode: 'off' | 'asked' | 'default' = 'default') => {
+const start = async (
+  mode: 'off' | 'asked' | 'default' = 'default',
+  options: Partial<FleetOptions> = {},
+) => {
   const clock = createCountingClock(Date.UTC(2026, 10, 21, 12));
   const upstream = await startHeldUpstream();
   const models = [modelOn([targetAt(upstream.url)])];
-  const fleet = await startFleet({ models, clock, size: 2 });
+  const fleet = await startFleet({ models, clock, size: 2, ...options });
   onTestFinished(async () => {
     await fleet.close();
     await upstream.close();
@@ -186,7 +193,56 @@ describe('stored responses', () => {
   });
 });
 
+/** A store of which every call fails. */
+const broken = (): ResponseStore => {
+  const fail = async () => {
+    throw new StoreUnavailable('canary');
+  };
+  return {
+    ...{ create: fail, find: fail, renew: fail, end: fail },
+    ...{ putPiece: fail, findPiece: fail, remove: fail },
+  };
+};
+
+test('a store that fails costs no response: it is sent, states that it is not stored, and all else is a 503', async () => {
+  const { create, get, remove, fleet } = await start('default', { openResponses: broken });
+  expect((await create()).json).toMatchObject({ status: 'completed', store: false });
+  const streamed = await create({ stream: true });
+  const ends = streamed.text.split('\n').filter((line) => line.includes('"response.completed"'));
+  expect(ends.at(-1)).toContain('"store":false');
+  const id = `resp_${'0'.repeat(24)}`;
+  for (const refused of [
+    await create({ previous_response_id: id }),
+    await create({ background: true }),
+    await get(id),
+    await remove(id),
+  ]) {
+    expect(refused.status).toBe(503);
+    expect(refused.text).not.toContain('canary');
+  }
+  expect(await fleet.charged()).toBe(2);
+});
+
 describe('background responses', () => {
+  test('an invocation lasts until its background response has ended', async () => {
+    const { upstream, fleet } = await start();
+    upstream.state.isQuick = false;
+    const stream = new PassThrough();
+    const body = JSON.stringify({ model: 'vendor/model', input: 'hi', background: true });
+    const headers = { 'x-api-key': fleet.key, 'content-type': 'application/json' };
+    const request = { method: 'POST', path: '/v1/responses', query: {}, headers, source: '', body };
+    let hasEnded = false;
+    const invocation = fleet.handlers[0]?.(request, stream, {}).then(() => {
+      hasEnded = true;
+    });
+    expect(JSON.parse(await text(stream))).toMatchObject({ status: 'queued' });
+    await expect.poll(() => upstream.calls.length).toBe(1);
+    expect(hasEnded).toBe(false);
+    upstream.calls[0]?.finish();
+    await invocation;
+    expect(await fleet.charged()).toBe(1);
+  });
+
   test('a response whose client disconnected is finished, and read from another process', async () => {
     const { create, get, upstream, fleet, clock } = await start();
     upstream.state.isQuick = false;

@@ -8,6 +8,7 @@ import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
 import { periodOf } from '../../lambdas/metering/limits.ts';
 import type { AnswerStore } from '../../lambdas/stores/answer-store.ts';
 import type { BreakerStore } from '../../lambdas/stores/breaker-store.ts';
+import type { ResponseStore } from '../../lambdas/stores/response-store.ts';
 import type { Clock } from '../../lambdas/support/clock.ts';
 import { minuteOf } from '../../lambdas/support/clock.ts';
 import type { Log } from '../../lambdas/support/log.ts';
@@ -50,6 +51,8 @@ export type FleetOptions = {
   breakers?: BreakerStore;
   /** In place of the local store of kept responses; `endpoint` is that of the tables. */
   answersAt?: (endpoint: string) => AnswerStore | Promise<AnswerStore>;
+  /** In place of the local store of responses that callers store. */
+  openResponses?: () => ResponseStore;
   toEvent?: ServerOptions['toEvent'];
   slowClients?: ServerOptions['slowClients'];
   secret?: string;
@@ -83,6 +86,7 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
       ...stores.parts,
       breakers: options.breakers ?? stores.parts.breakers,
       answers: answers,
+      openResponses: options.openResponses ?? stores.parts.openResponses,
       catalog: options.catalog ?? createCatalog(models),
       upstream: createHttpUpstream({
         secrets: fixedSecrets(secret),
