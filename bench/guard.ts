@@ -9,27 +9,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundle } from '../lib/bundle/bundle.ts';
 import { bundlerOf } from './checkout.ts';
+import { print, type Samples } from './gateway/by-turns.ts';
 import { start, stopAll } from './gateway/processes.ts';
 import { environmentOn, modelsAt, startStores } from './gateway/setting.ts';
-import { median } from './median.ts';
 
 const GROWN = 1.05;
 const [, , revision] = process.argv;
 if (revision === undefined) throw new Error('Missing argument: a commit, a branch or a tag.');
-
-type Result = { samples: Record<string, number[][]> };
-
-const print = ({ samples }: Result) => {
-  const line = (cells: string[]) =>
-    console.log(cells.map((cell, index) => (index ? cell.padStart(12) : cell.padEnd(50))).join(''));
-  line(['median us of CPU a request', revision.slice(0, 10), 'this', 'ratio']);
-  for (const [name, costs] of Object.entries(samples)) {
-    const columns = [0, 1].map((index) => median(costs.map((pair) => pair[index] ?? 0)));
-    const ratio = median(costs.map(([before = 1, now = 1]) => now / before));
-    const mark = ratio > GROWN ? ' grown' : '';
-    line([name, ...columns.map((column) => column.toFixed(0)), ratio.toFixed(2) + mark]);
-  }
-};
 
 const folder = mkdtempSync(join(tmpdir(), 'guard-'));
 try {
@@ -44,7 +30,8 @@ try {
     bundle({ entry, outdir: join(folder, 'this'), catalog }).file,
   ];
   Object.assign(process.env, environmentOn(stores['instant store']));
-  print(await start<Result>('guard-runner.ts', key, ...files));
+  const { samples } = await start<{ samples: Samples }>('guard-runner.ts', key, ...files);
+  print(samples, [revision.slice(0, 10), 'this'], GROWN);
 } finally {
   stopAll();
   rmSync(folder, { recursive: true });

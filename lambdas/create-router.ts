@@ -14,6 +14,7 @@ import { type Announce, withThresholds } from './metering/thresholds.ts';
 import type { ReadWhoKey } from './records/hash-who.ts';
 import { createRecorder } from './records/recorder.ts';
 import { createRefusals } from './records/refusals.ts';
+import { createSeal } from './records/seal.ts';
 import { createReplay } from './replay/replay.ts';
 import { createBreaker } from './routing/breakers/breaker.ts';
 import { createCalibrations } from './routing/calibrations.ts';
@@ -148,7 +149,8 @@ export const createRouter = ({
   });
   const tokenizers = createTokenizers(readTokenizer);
   const refusals = createRefusals({ store: records, clock, randomBytes });
-  const recorder = createRecorder({ store: records, refusals, clock, log, readWhoKey });
+  const seal = createSeal({ store: records, clock, randomBytes });
+  const recorder = createRecorder({ store: records, refusals, clock, log, seal, readWhoKey });
   const replay = createReplay(answers && { answers, meter, clock, log, keepMs });
   const generate = createGenerate({
     catalog,

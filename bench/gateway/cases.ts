@@ -113,24 +113,23 @@ CASES.push(...CASES.filter(({ stream }) => stream).map(compressed));
 
 const ON_MESSAGES = 'bench/20/messages';
 
-/** Bodies of an agent that has worked for a while, by the protocols of the caller and of the upstream. */
-const AGENTS = [30, 100, 250, 400, 800].flatMap((kilobytes) => {
-  const load = { ...WHOLE, requests: Math.ceil(4_000 / kilobytes), connections: 5 };
-  const name = (pair: string) => `agent body ${kilobytes} KB, ${pair}`;
-  const bytes = kilobytes * 1_000;
-  const onMessages = { ...load, model: ON_MESSAGES };
-  return [
-    caseOf(
-      name('messages to messages'),
-      messages,
-      onMessages,
-      agentBody.messages(bytes, ON_MESSAGES),
-    ),
-    caseOf(name('chat to chat'), chat, load, agentBody.chat(bytes)),
-    caseOf(name('messages to chat'), messages, load, agentBody.messages(bytes, ON_MESSAGES)),
-    caseOf(name('responses to messages'), responses, onMessages, agentBody.responses(bytes)),
-  ];
-});
+/** The protocols of a caller and of an upstream, with what the caller sends to one whose model has the name `shape`. */
+export const PAIRS = [
+  { pair: 'messages to messages', caller: messages, to: '/messages', write: agentBody.messages },
+  { pair: 'chat to chat', caller: chat, to: '', write: agentBody.chat },
+  { pair: 'messages to chat', caller: messages, to: '', write: agentBody.messages },
+  { pair: 'responses to messages', caller: responses, to: '/messages', write: agentBody.responses },
+];
+
+/** Bodies of an agent that has worked for a while. */
+const AGENTS = [30, 100, 250, 400, 800].flatMap((kilobytes) =>
+  PAIRS.map(({ pair, caller, to, write }) => {
+    const load = { ...WHOLE, requests: Math.ceil(4_000 / kilobytes), connections: 5 };
+    const name = `agent body ${kilobytes} KB, ${pair}`;
+    const model = `bench/20${to}`;
+    return caseOf(name, caller, { ...load, model }, write(kilobytes * 1_000, ON_MESSAGES));
+  }),
+);
 CASES.push(...AGENTS);
 
 /** Its first event is timed; the second follows a millisecond later, so that they do not share a write. */

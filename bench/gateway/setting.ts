@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
-import type { Model } from '../../lambdas/catalog/catalog.ts';
+import type { Model, Target } from '../../lambdas/catalog/catalog.ts';
 import type { RouterEnv } from '../../lambdas/env.ts';
 import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
 import { createDocumentClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
@@ -20,21 +20,24 @@ const TABLES = {
 
 export type Store = { dynamo: string; secrets: string };
 
+/** The provider at `url`, which reads the shape of its responses from the model's name. */
+export const targetAt = (url: string, shape: string): Target => ({
+  upstream: 'bench',
+  protocol: shape.includes('/messages') ? 'messages' : 'chat',
+  baseUrl: url,
+  model: shape,
+  secret: 'bench',
+});
+
+export const modelOf = (id: string, targets: Target[]): Model => ({
+  ...{ id, display_name: 'Bench', created: 1, owned_by: 'bench' },
+  ...{ context_length: 10_000_000, max_output_tokens: 100_000 },
+  ...{ streaming: true, tools: true, vision: false, input_price_per_m: 1, output_price_per_m: 2 },
+  targets,
+});
+
 export const modelsAt = (url: string): Model[] =>
-  MODELS.map((id) => ({
-    ...{ id, display_name: 'Bench', created: 1, owned_by: 'bench' },
-    ...{ context_length: 10_000_000, max_output_tokens: 100_000 },
-    ...{ streaming: true, tools: true, vision: false, input_price_per_m: 1, output_price_per_m: 2 },
-    targets: [
-      {
-        upstream: 'bench',
-        protocol: id.endsWith('/messages') ? 'messages' : 'chat',
-        baseUrl: url,
-        model: id,
-        secret: 'bench',
-      },
-    ],
-  }));
+  MODELS.map((shape) => modelOf(shape, [targetAt(url, shape)]));
 
 /** A key without effective limits, made by the router's own code. */
 const createKey = async (endpoint: string): Promise<string> => {

@@ -8,9 +8,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 const EVENTS_PER_WRITE = 16;
 
 const BASE = { id: 'chatcmpl-1', created: 1, model: 'bench' };
-const USAGE = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 };
 
-const COUNTS = { input_tokens: 100, output_tokens: 20 };
+/** Tokens of a prompt, unless the model's name has them: then all but a few were read from a cache. */
+const PROMPT = 100;
+const FRESH = 50;
+
+const usageOf = (prompt: number) => ({
+  ...{ prompt_tokens: prompt, completion_tokens: 20, total_tokens: prompt + 20 },
+  ...(prompt !== PROMPT && { prompt_tokens_details: { cached_tokens: prompt - FRESH } }),
+});
+
+const countsOf = (prompt: number) =>
+  prompt === PROMPT
+    ? { input_tokens: prompt, output_tokens: 20 }
+    : { input_tokens: FRESH, cache_read_input_tokens: prompt - FRESH, output_tokens: 20 };
 
 const eventOf = (rest: object) =>
   `data: ${JSON.stringify({ ...BASE, object: 'chat.completion.chunk', ...rest })}\n\n`;
@@ -20,11 +31,11 @@ const chunkOf = (delta: object, finish: string | null = null) =>
 const textsOf = (events: number) => Array.from({ length: events }, (_, index) => ` word${index}`);
 
 /** The messages of a stream of `events` texts. */
-const streamOf = (events: number): string[] => [
+const streamOf = (events: number, prompt: number): string[] => [
   chunkOf({ role: 'assistant', content: '' }),
   ...textsOf(events).map((content) => chunkOf({ content })),
   chunkOf({}, 'stop'),
-  eventOf({ choices: [], usage: USAGE }),
+  eventOf({ choices: [], usage: usageOf(prompt) }),
   'data: [DONE]\n\n',
 ];
 
@@ -32,16 +43,17 @@ const messagesEventOf = (type: string, fields: object) =>
   `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
 
 /** The same in the messages protocol. */
-const messagesOf = (events: number): string[] => {
+const messagesOf = (events: number, prompt: number): string[] => {
+  const usage = countsOf(prompt);
   const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'bench', content: [] };
   return [
-    messagesEventOf('message_start', { message: { ...message, usage: COUNTS } }),
+    messagesEventOf('message_start', { message: { ...message, usage } }),
     messagesEventOf('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
     ...textsOf(events).map((text) =>
       messagesEventOf('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
     ),
     messagesEventOf('content_block_stop', { index: 0 }),
-    messagesEventOf('message_delta', { delta: { stop_reason: 'end_turn' }, usage: COUNTS }),
+    messagesEventOf('message_delta', { delta: { stop_reason: 'end_turn' }, usage }),
     messagesEventOf('message_stop', {}),
   ];
 };
@@ -61,45 +73,53 @@ const writesOf = (stream: string[], perWrite: number): Buffer[] => {
 };
 
 /** The same texts as a whole response. */
-const wholeOf = (events: number): Buffer => {
+const wholeOf = (events: number, prompt: number): Buffer => {
   const message = { role: 'assistant', content: textsOf(events).join('') };
   const choices = [{ index: 0, message, finish_reason: 'stop' }];
-  const body = JSON.stringify({ ...BASE, object: 'chat.completion', choices, usage: USAGE });
+  const body = JSON.stringify({
+    ...BASE,
+    object: 'chat.completion',
+    choices,
+    usage: usageOf(prompt),
+  });
   const fields = `content-type: application/json\r\ncontent-length: ${body.length}`;
   return Buffer.from(headOf(fields) + body);
 };
 
-/** Makes the response of a size once. */
-const once = <Result>(make: (events: number) => Result) => {
-  const known = new Map<number, Result>();
-  return (events: number): Result => {
-    const result = known.get(events) ?? make(events);
-    known.set(events, result);
+/** Makes the response of a shape once. */
+const once = <Result>(make: (events: number, prompt: number) => Result) => {
+  const known = new Map<string, Result>();
+  return (events: number, prompt: number): Result => {
+    const shape = `${events} ${prompt}`;
+    const result = known.get(shape) ?? make(events, prompt);
+    known.set(shape, result);
     return result;
   };
 };
 const CHAT = {
-  known: once((events) => writesOf(streamOf(events), EVENTS_PER_WRITE)),
-  paced: once((events) => writesOf(streamOf(events), 1)),
+  known: once((...shape) => writesOf(streamOf(...shape), EVENTS_PER_WRITE)),
+  paced: once((...shape) => writesOf(streamOf(...shape), 1)),
 };
 const MESSAGES = {
-  known: once((events) => writesOf(messagesOf(events), EVENTS_PER_WRITE)),
-  paced: once((events) => writesOf(messagesOf(events), 1)),
+  known: once((...shape) => writesOf(messagesOf(...shape), EVENTS_PER_WRITE)),
+  paced: once((...shape) => writesOf(messagesOf(...shape), 1)),
 };
 const knownWhole = once(wholeOf);
+
+const SHAPE = /^"bench\/(\d+)(?:\/(\d+))?(\/messages)?(?:\/of\/(\d+))?"/;
 
 const answer = async (socket: Socket, request: Buffer) => {
   const named = request.indexOf('"bench/');
   const model = request.toString('latin1', named, named + 40);
-  const shape = /^"bench\/(\d+)(?:\/(\d+))?(\/messages)?"/.exec(model);
-  const [, events = '1', pause, isMessages] = shape ?? [];
+  const [, events = '1', pause, isMessages, tokens = PROMPT] = SHAPE.exec(model) ?? [];
   const { known, paced } = isMessages ? MESSAGES : CHAT;
+  const shape = [Number(events), Number(tokens)] as const;
   if (!request.includes('"stream":true')) {
-    socket.write(knownWhole(Number(events)));
+    socket.write(knownWhole(...shape));
   } else if (pause === undefined) {
-    for (const bytes of known(Number(events))) socket.write(bytes);
+    for (const bytes of known(...shape)) socket.write(bytes);
   } else {
-    for (const bytes of paced(Number(events))) {
+    for (const bytes of paced(...shape)) {
       socket.write(bytes);
       await delay(Number(pause));
     }

@@ -25,7 +25,7 @@ import { type Identity, seesAll } from './roles.ts';
 type Parts = {
   records: Pick<
     RecordStore,
-    'findParts' | 'findRecord' | 'findRefused' | 'listRecords' | 'listRefused'
+    'findSealKey' | 'findRecord' | 'findRefused' | 'listRecords' | 'listRefused'
   >;
   projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
   keys: Pick<KeyStore, 'findKeyById' | 'listKeys'>;

@@ -150,11 +150,25 @@ const costsIn = ({ checked, tried }: RecordParts) => {
   };
 };
 
-/** What a later request of the session is compared with, if a provider may have cached this one. */
-const sessionIn = ({ checked: { call, request, session } }: RecordParts) => {
-  if ((call.notes.inputTokens ?? 0) < LEAST_CACHED) return {};
-  const { id, secret } = session();
-  return { session: id, parts: hashParts(request, memberText(call.source, 'tools'), secret) };
+/** Whether a provider may have cached the prompt, so that a later request of the session is compared with it. */
+const isCompared = ({ call }: CheckedCall): boolean =>
+  (call.notes.inputTokens ?? 0) >= LEAST_CACHED;
+
+/** Tokens differ in length: so much more than their share of the characters is taken for new. */
+const MARGIN = 1.25;
+
+/** Hashes of what a later request of the session is compared with. */
+export const hashesOf = (checked: CheckedCall): string | undefined => {
+  if (!isCompared(checked)) return undefined;
+  const { call, request, session } = checked;
+  const { source, notes } = call;
+  const { inputTokens = 0, cacheReadTokens = inputTokens } = notes;
+  const fresh = MARGIN * source.text.length * (1 - cacheReadTokens / inputTokens);
+  return hashParts(request, {
+    tools: memberText(source, 'tools'),
+    fresh,
+    secret: session().secret,
+  });
 };
 
 /** The record of an admitted call; `error` is what the caller gets instead of a response. */
@@ -183,11 +197,11 @@ export const recordOf = (
     outcome: notes.outcome ?? 'failed',
     status: error?.status ?? 200,
     ...estimateOf(parts),
-    ...sessionIn(parts),
     ...omitUndefined({
       ...notedIn(call),
       error: notes.fault ?? error?.code,
       isChargeLost: charge === 'lost' || undefined,
+      session: isCompared(checked) ? checked.session().id : undefined,
       marking: markingOf(parts),
       choice: choiceIn(parts),
       require: caller.plan.require,

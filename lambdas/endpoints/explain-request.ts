@@ -15,7 +15,7 @@ const unavailable = (cause: unknown) =>
 
 type Parts = {
   meter: Meter;
-  records: Pick<RecordStore, 'findRecord' | 'findParts' | 'findRefused' | 'listRecords'>;
+  records: Pick<RecordStore, 'findRecord' | 'findSealKey' | 'findRefused' | 'listRecords'>;
 };
 
 /**

@@ -10,7 +10,7 @@ import type { Replay } from '../replay/replay.ts';
 import type { Clock } from '../support/clock.ts';
 import { ApiError, withHeaders } from '../support/errors.ts';
 import { suffixOf } from '../support/ids.ts';
-import { createEstimateSample, recordOf } from './call-record.ts';
+import { createEstimateSample, hashesOf, recordOf } from './call-record.ts';
 import { type CheckDeps, type CheckedCall, checkCall } from './check-call.ts';
 import type { Call, Endpoint, Reply } from './endpoint.ts';
 import { discard, type FetchAnswer, type Fetched } from './fetch-answer.ts';
@@ -135,7 +135,7 @@ const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'tokenizers' | 'replay'>
     const settlement = createSettlement(unitOf, clock, (charge) => {
       revision += 1;
       const entry = recordOf(parts, { charge, error });
-      const recorded = recorder.record(entry, revision);
+      const recorded = recorder.record(entry, revision, hashesOf(checked));
       const { promptCounts: counts, inputTokens: tokens } = entry;
       if (counts === undefined || revision > 1) return recorded;
       const target = fetched.tried.at(-1)?.target;

@@ -1,6 +1,7 @@
 import type { RecordStore, RequestRecord } from '../stores/record-store.ts';
 import { HOUR_MS, MINUTE_MS } from '../support/clock.ts';
 import { changedPart } from './parts.ts';
+import { createOpen } from './seal.ts';
 
 const SECOND_MS = 1_000;
 /** Records that are read to find the turn before: the first page of each partition, about 50 read units. */
@@ -11,44 +12,6 @@ export type TurnBefore = {
   record: RequestRecord;
   /** Null if none differs; undefined if the hashes have expired. */
   change: string | null | undefined;
-};
-
-type Records = Pick<RecordStore, 'listRecords' | 'findParts'>;
-
-const changeBetween = async (
-  records: Records,
-  [before, record]: [RequestRecord, RequestRecord],
-): Promise<TurnBefore['change']> => {
-  const partsOf = async ({ projectId, id, parts }: RequestRecord) =>
-    // Release 0.2.0 kept them in the record.
-    parts ?? (await records.findParts(projectId, id));
-  const [earlier, later] = await Promise.all([partsOf(before), partsOf(record)]);
-  if (earlier === undefined || later === undefined) return undefined;
-  return changedPart(earlier, later) ?? null;
-};
-
-/**
- * The turn before, within the longest life of a cache; undefined if there is none among the project's latest. It is
- * found when somebody asks, so that no request pays for it.
- */
-export const findTurnBefore = async (
-  records: Records,
-  record: RequestRecord,
-): Promise<TurnBefore | undefined> => {
-  const { session, projectId, startedAt, id } = record;
-  if (session === undefined || record.inputTokens === undefined) return undefined;
-  // A list is to the second; of one, the order is that of random characters.
-  const range = { projectId, from: startedAt - HOUR_MS, to: startedAt + SECOND_MS };
-  let read = 0;
-  for await (const one of records.listRecords(range)) {
-    const isEarlier = one.startedAt <= startedAt && one.id !== id;
-    if (isEarlier && one.session === session) {
-      return { record: one, change: await changeBetween(records, [one, record]) };
-    }
-    read += 1;
-    if (read >= MOST_READ) return undefined;
-  }
-  return undefined;
 };
 
 /** Tokens of a prompt below which no provider caches any. */
@@ -62,6 +25,50 @@ const cachedBy = ({ cacheReadTokens = 0, cacheWriteTokens = 0, ...turn }: Reques
 
 const isLong = ({ marking, cacheWriteLongTokens = 0 }: RequestRecord): boolean =>
   marking?.why === '1h' || cacheWriteLongTokens > 0;
+
+/** Whether a request read less than the turn before had left. */
+const isLost = (record: RequestRecord, before: RequestRecord): boolean => {
+  const expected = cachedBy(before);
+  return expected >= LEAST_CACHED && (record.cacheReadTokens ?? 0) < expected - ROUNDING;
+};
+
+type Records = Pick<RecordStore, 'listRecords' | 'findSealKey'>;
+
+/** The turn before, and the requests of the session before that, within the longest life of a cache, the latest first. */
+const findEarlier = async (records: Records, record: RequestRecord): Promise<RequestRecord[]> => {
+  const { session, projectId, startedAt, id } = record;
+  // A list is to the second; of one, the order is that of random characters.
+  const range = { projectId, from: startedAt - HOUR_MS, to: startedAt + SECOND_MS };
+  const found: RequestRecord[] = [];
+  let read = 0;
+  for await (const one of records.listRecords(range)) {
+    const isEarlier = one.startedAt <= startedAt && one.id !== id;
+    if (isEarlier && one.session === session) found.push(one);
+    read += 1;
+    const [before] = found;
+    if (read >= MOST_READ || (before && !isLost(record, before))) break;
+  }
+  return found;
+};
+
+/**
+ * The turn before; undefined if there is none among the project's latest. It is found when somebody asks, so that no request
+ * pays for it.
+ */
+export const findTurnBefore = async (
+  records: Records,
+  record: RequestRecord,
+): Promise<TurnBefore | undefined> => {
+  if (record.session === undefined || record.inputTokens === undefined) return undefined;
+  const earlier = await findEarlier(records, record);
+  const [before] = earlier;
+  if (!before || !isLost(record, before)) return before && { record: before, change: null };
+  const open = createOpen(records);
+  const [later, latest, ...others] = await Promise.all([record, ...earlier].map(open));
+  if (later === undefined || latest === undefined) return { record: before, change: undefined };
+  const known = others.filter((parts) => parts !== undefined);
+  return { record: before, change: changedPart([latest, ...known], later) ?? null };
+};
 
 const targetOf = ({ attempts }: RequestRecord): string => {
   const last = attempts.at(-1);
@@ -104,15 +111,15 @@ export const explainCache = (record: RequestRecord, before: TurnBefore | undefin
   if (before === undefined) return null;
   const read = record.cacheReadTokens ?? 0;
   const expected = cachedBy(before.record);
-  const isLost = expected >= LEAST_CACHED && read < expected - ROUNDING;
-  const [lostBy, text] = isLost ? causeOf(before, record) : [null, ''];
+  const wasLost = isLost(record, before.record);
+  const [lostBy, text] = wasLost ? causeOf(before, record) : [null, ''];
   return {
     turn_before: before.record.id,
     gap_ms: record.startedAt - before.record.startedAt,
     expected_tokens: expected,
     read_tokens: read,
     lost_by: lostBy,
-    what: isLost
+    what: wasLost
       ? `The cache was lost: ${text}. ${read} tokens were read of ${expected} that the turn before left.`
       : figuresOf(read, expected),
   };

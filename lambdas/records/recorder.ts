@@ -4,11 +4,12 @@ import type { Log } from '../support/log.ts';
 import { hashWho, type ReadWhoKey } from './hash-who.ts';
 import { WRITE_TIMEOUT_MS } from './refusal-counts.ts';
 import type { Refusals } from './refusals.ts';
+import type { Seal } from './seal.ts';
 
 /** Keeps what happened to requests. Never throws: a failed write is logged and counted. */
 export type Recorder = {
-  /** Writes the record of a request that took a unit, also in a later `revision` of it. */
-  record(record: RequestRecord, revision: number): Promise<void>;
+  /** Writes the record of a request that took a unit, with the hashes of its parts, also in a later `revision` of it. */
+  record(record: RequestRecord, revision: number, parts?: string): Promise<void>;
 };
 
 export const createRecorder = ({
@@ -16,24 +17,28 @@ export const createRecorder = ({
   refusals,
   clock,
   log,
+  seal,
   readWhoKey,
 }: {
   store: Pick<RecordStore, 'putRecord'>;
   refusals: Pick<Refusals, 'flush'>;
   clock: Clock;
   log: Log;
+  seal: Seal;
   /** @default none: for whom a request was is kept as it was sent */
   readWhoKey?: ReadWhoKey | undefined;
 }): Recorder => {
-  const put = async (entry: RequestRecord, revision: number) => {
+  const put = async (entry: RequestRecord, revision: number, parts: string | undefined) => {
     const { who, projectId } = entry;
-    const isHashed = who !== undefined && readWhoKey !== undefined;
-    const kept = isHashed ? { ...entry, who: await hashWho(who, projectId, readWhoKey) } : entry;
+    const kept = { ...entry };
+    const sealed = parts && (await seal(entry.id, parts));
+    if (sealed) kept.sealed = sealed;
+    if (who && readWhoKey) kept.who = await hashWho(who, projectId, readWhoKey);
     await store.putRecord(kept, revision);
   };
 
-  const write = async (entry: RequestRecord, revision: number) => {
-    const writing = put(entry, revision).then(
+  const write = async (entry: RequestRecord, revision: number, parts: string | undefined) => {
+    const writing = put(entry, revision, parts).then(
       () => true,
       () => false,
     );
@@ -42,8 +47,8 @@ export const createRecorder = ({
   };
 
   return {
-    record: async (entry, revision) => {
-      await Promise.all([write(entry, revision), refusals.flush(WRITE_TIMEOUT_MS)]);
+    record: async (entry, revision, parts) => {
+      await Promise.all([write(entry, revision, parts), refusals.flush(WRITE_TIMEOUT_MS)]);
     },
   };
 };

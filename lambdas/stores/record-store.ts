@@ -1,4 +1,5 @@
 import type { KindCosts } from '../money/cost.ts';
+import { MINUTE_MS } from '../support/clock.ts';
 
 /** One call of a target. */
 export type Attempt = {
@@ -92,8 +93,8 @@ export type RequestRecord = {
   marking?: { by: 'caller' | 'router' | 'none'; why: string };
   /** Hash of the key and what the client names its session. */
   session?: string;
-  /** Hashes of the prompt's parts (records/parts.ts), which are stored apart: they expire with the provider's cache. */
-  parts?: string;
+  /** Hashes of the prompt's parts (records/parts.ts), unreadable once a key has expired (records/seal.ts). */
+  sealed?: string;
   who?: Who;
   /** Part of `outputTokens`. */
   reasoningTokens?: number;
@@ -173,6 +174,9 @@ export type RefusalBatch = { id: string; projectId: string; day: string; refusal
 /** Place in a list of records: the one that was listed last. */
 export type RecordPlace = Pick<RequestRecord, 'day' | 'id'>;
 
+/** Hashes of parts are sealed with one key for so long. */
+export const SEAL_PERIOD_MS = 10 * MINUTE_MS;
+
 /** Instants in ms, to the second; `from` is included, `to` is not. */
 export type RecordRange = {
   projectId: string;
@@ -194,8 +198,10 @@ export type RecordStore = {
   putRefused(refused: RefusedRequest): Promise<void>;
   /** Undefined if the project has no such request, or its record has expired. */
   findRecord(projectId: string, id: string): Promise<RequestRecord | undefined>;
-  /** Hashes of the parts of a request's prompt; undefined an hour or more after it, or if there are none. */
-  findParts(projectId: string, id: string): Promise<string | undefined>;
+  /** The key of a period of `SEAL_PERIOD_MS`: that which was proposed first. It expires an hour after the period. */
+  shareSealKey(period: number, proposed: string): Promise<string>;
+  /** Undefined once it has expired. */
+  findSealKey(period: number): Promise<string | undefined>;
   /** The same of a request that took no unit. */
   findRefused(projectId: string, id: string): Promise<RefusedRequest | undefined>;
   /** A project's refused requests by day and id, the newest first. */

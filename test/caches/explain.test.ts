@@ -189,40 +189,70 @@ describe('an explained request of a session', () => {
     expect(cache?.what).toBe('The turn before left no prompt in a cache.');
   });
 
-  test('hashes of parts expire an hour after their request, not with its record, and without them a lost hit has no known cause', async () => {
+  test.each([
+    { place: 'in the middle of a turn', turns: 3, turn: 'turn 3', at: 2 },
+    { place: 'in the last turn that was sent', turns: 3, turn: 'turn 7', at: 6 },
+    { place: 'in a turn of long ago, of a long session', turns: 70, turn: 'turns 1 to 4', at: 2 },
+  ])(
+    'an edit that keeps the length of a text, $place, is found although most steps sum their latest turns only',
+    async ({ turns, turn, at }) => {
+      const stage = await startStage({ wire: 'messages' });
+      const long = (count: number) => {
+        const body = base(count);
+        const [system, ...history] = body.messages;
+        const padded = history.map(({ role, content }, index) =>
+          index === at
+            ? { role, content: `${words(40_000, content)} at 10:00 ${content}` }
+            : { role, content },
+        );
+        return { ...body, messages: [system, ...padded] };
+      };
+      for (let step = turns - 3; step <= turns; step += 1) {
+        await ask(stage, long(step));
+        stage.clock.advance(10_000);
+      }
+      const edited = JSON.stringify(long(turns + 1)).replace(
+        'at 10:00 question',
+        'at 10:01 question',
+      );
+      const { cache } = await explained(stage, await ask(stage, JSON.parse(edited)));
+      expect(cache?.lost_by).toBe(turn);
+    },
+  );
+
+  test('hashes of parts are unreadable from 70 minutes after their request on, and without them a lost hit has no known cause', async () => {
     const stage = await startStage({ wire: 'messages' });
     const startedAt = stage.clock.now();
     await ask(stage, base(3));
     const second = await ask(stage, withSystem(base(4), words(2_000, 'rules at 10:01')));
     const { items, remove } = await openRecords(stage);
-    const isOfParts = ({ entry }: Item) => 'parts' in JSON.parse(entry);
-    const [hashes, records] = [items.filter(isOfParts), items.filter((one) => !isOfParts(one))];
-    expect([hashes.length, records.length]).toEqual([2, 2]);
-    for (const { expiresAtSeconds } of hashes) {
-      expect(expiresAtSeconds).toBeLessThanOrEqual(startedAt / 1_000 + 3_660);
+    const keys = items.filter(({ entry }) => 'key' in JSON.parse(entry));
+    expect([keys.length, items.length]).toEqual([1, 3]);
+    for (const { expiresAtSeconds } of keys) {
+      expect(expiresAtSeconds).toBeLessThanOrEqual(startedAt / 1_000 + 70 * 60);
     }
     expect((await explained(stage, second)).cache?.lost_by).toBe('system');
-    await remove(hashes);
+    await remove(keys);
     const { cache } = await explained(stage, second);
     expect(cache).toMatchObject({ lost_by: 'unknown' });
     expect(cache?.what).toMatch(/known for an hour only/);
   });
 
-  test('no record holds a text of the prompt, and its hashes do not follow from what it holds', async () => {
+  test('no record holds a text of the prompt, and those of two keys that send the same have no hash in common', async () => {
     const stage = await startStage({ wire: 'messages' });
+    const sealedIn = async () => {
+      const texts = Object.values(await scanTables(stage.fleet.tablesUrl)).join('');
+      for (const text of ['rules at', 'question 0']) expect(texts).not.toContain(text);
+      return [...texts.matchAll(/\\"sealed\\":\\"\w+\.([^\\]+)/g)].map(([, text = '']) => text);
+    };
     await ask(stage, base(3));
-    const tables = JSON.stringify(await scanTables(stage.fleet.tablesUrl));
-    expect(tables).toContain('parts');
-    for (const text of ['rules at', 'question 0']) expect(tables).not.toContain(text);
+    await ask(stage, base(3));
     // The same request of another key: the session's name is in both records, and no hash is.
     const other = { ...stage, fleet: { ...stage.fleet, key: stage.fleet.otherKey } };
     await ask(other, base(3));
-    const texts = Object.values(await scanTables(stage.fleet.tablesUrl)).join('');
-    const parts = [...texts.matchAll(/\\"parts\\":\\"([^\\]+)/g)].map(([, hashes = '']) =>
-      hashes.split('.'),
-    );
-    expect(parts).toHaveLength(2);
-    const [one = [], two = []] = parts;
-    for (const at of [0, 1, 2, 4]) expect(one[at]).not.toBe(two[at]);
+    const sealed = await sealedIn();
+    expect(sealed).toHaveLength(3);
+    const pieces = sealed.flatMap((text) => text.match(/.{8}/g) ?? []);
+    expect(new Set(pieces).size).toBe(pieces.length);
   });
 });

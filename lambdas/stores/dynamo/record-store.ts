@@ -2,13 +2,14 @@ import { mergeDescending } from '../../support/async-lists.ts';
 import { DAY_MS, dayOf, HOUR_MS, MAX_INVOCATION_MS } from '../../support/clock.ts';
 import { firstRequestIdAt, requestTimeOf, suffixOf } from '../../support/ids.ts';
 import { DEFAULT_RECORD_DAYS, SORT_KEY, TTL_ATTRIBUTE } from '../../tables.ts';
-import type {
-  RecordEntry,
-  RecordRange,
-  RecordStore,
-  RefusalBatch,
-  RefusedRequest,
-  RequestRecord,
+import {
+  type RecordEntry,
+  type RecordRange,
+  type RecordStore,
+  type RefusalBatch,
+  type RefusedRequest,
+  type RequestRecord,
+  SEAL_PERIOD_MS,
 } from '../record-store.ts';
 import type { RouterStores } from '../router-stores.ts';
 import {
@@ -38,12 +39,15 @@ const REFUSAL_SHARD = 0;
 const REFUSED = 'refused';
 const REFUSED_DAYS = 7;
 
-/**
- * Hashes of the parts of prompts have separate partitions, and live as long as a provider's cache may; DynamoDB deletes them
- * within some hours more.
- */
-const PARTS = 'parts';
-const PARTS_MS = HOUR_MS;
+/** Keys that seal the hashes of prompts' parts are of no project. */
+const SEALS = '|seals';
+/** As long as a provider's cache may live; DynamoDB deletes them within some hours more. */
+const SEALED_MS = HOUR_MS;
+
+/** The first environment of a period decides. */
+const SHARE: ConditionalWrite = {
+  update: 'SET #entry = if_not_exists(#entry, :entry), #ttl = if_not_exists(#ttl, :ttl)',
+};
 
 const WRITE: ConditionalWrite = {
   update: 'SET #entry = :entry, #revision = :revision, #ttl = :ttl',
@@ -69,6 +73,8 @@ const shards = Array.from({ length: SHARDS }, (_, shard) => shard);
 const daysOf = (startedAt: number): string[] => [
   ...new Set([dayOf(startedAt), dayOf(startedAt + MAX_INVOCATION_MS)]),
 ];
+
+type SealKey = { key: string };
 
 /** Written by this store only. */
 const entryOf = <Entry>(item: Item): Entry => JSON.parse(String(item.entry)) as Entry;
@@ -180,18 +186,14 @@ export const createDynamoRecordWriter = ({
   };
 
   return {
-    putRecord: async ({ parts, ...record }, revision) => {
-      const { projectId, day, id, startedAt } = record;
-      const shard = shardOf(id);
-      const written = put(partitionOf(projectId, day, shard), record, {
-        ...{ sort: id, revision },
-        expiresAt: expiryOf(day),
+    putRecord: (record, revision) => {
+      const { projectId, day, id } = record;
+      const expiresAt = expiryOf(day);
+      return put(partitionOf(projectId, day, shardOf(id)), record, {
+        sort: id,
+        revision,
+        expiresAt,
       });
-      if (parts === undefined) return written;
-      const place = { sort: id, revision, expiresAt: startedAt + PARTS_MS };
-      const hashes = put(partitionOf(projectId, PARTS, shard), { parts }, place);
-      // Without them a lost hit is explained by less.
-      await Promise.all([written, hashes.catch(() => undefined)]);
     },
     putRefusals: (batch) =>
       put(partitionOf(batch.projectId, batch.day, REFUSAL_SHARD), batch, {
@@ -203,10 +205,20 @@ export const createDynamoRecordWriter = ({
         sort: refused.id,
         expiresAt: expiryOf(refused.day, Math.min(recordDays, REFUSED_DAYS)),
       }),
-    findParts: async (projectId, id) => {
-      const partition = partitionOf(projectId, PARTS, shardOf(id));
-      const item = await table.read({ partition, sort: id });
-      return item && entryOf<{ parts: string }>(item).parts;
+    shareSealKey: async (period, proposed) => {
+      const expiresAt = (period + 1) * SEAL_PERIOD_MS + SEALED_MS;
+      const { item } = await table.apply({ partition: SEALS, sort: String(period) }, SHARE, {
+        names: NAMES,
+        values: {
+          ':entry': JSON.stringify({ key: proposed }),
+          ':ttl': Math.ceil(expiresAt / 1000),
+        },
+      });
+      return item ? entryOf<SealKey>(item).key : proposed;
+    },
+    findSealKey: async (period) => {
+      const item = await table.read({ partition: SEALS, sort: String(period) });
+      return item && entryOf<SealKey>(item).key;
     },
     findRecord: (projectId, id) => findIn<RequestRecord>(projectId, id, shardOf(id)),
     findRefused: (projectId, id) => findIn<RefusedRequest>(projectId, id, REFUSED),

@@ -76,3 +76,13 @@ test('the newest requests of a day are listed, and its first is noticed, without
   expect(await records.hasEntries('denied', day)).toBe(true);
   expect(await records.hasEntries('denied', '2026-10-21')).toBe(false);
 });
+
+test('environments that propose keys for a period share the first of them, which another period does not', async () => {
+  const stores = [createCountedStore(), createCountedStore(), createCountedStore()];
+  const keys = await Promise.all(
+    stores.map((store, index) => store.shareSealKey(2_992_518, `proposed ${index}`)),
+  );
+  expect(new Set(keys).size).toBe(1);
+  expect(await stores[0]?.findSealKey(2_992_518)).toBe(keys[0]);
+  expect(await stores[0]?.findSealKey(2_992_519)).toBeUndefined();
+});

@@ -1,0 +1,63 @@
+import { type RecordStore, type RequestRecord, SEAL_PERIOD_MS } from '../stores/record-store.ts';
+import type { Clock } from '../support/clock.ts';
+import type { RandomBytes } from '../support/ids.ts';
+import { oncePer } from '../support/once-per.ts';
+import { maskOf } from './mask.ts';
+
+/** Bytes of a key. */
+const KEY = 32;
+
+type Sealed = Pick<RequestRecord, 'id'> & { text: Buffer };
+
+/** Adds the bits that a key gives for a request; a second time, it removes them. */
+const masked = ({ id, text }: Sealed, key: string): Buffer => {
+  const bits = maskOf(key + id, text.length);
+  for (const [at, bit] of bits.entries()) text[at] = (text[at] ?? 0) ^ bit;
+  return text;
+};
+
+/** Returns what seals the hashes of a request's parts; undefined where the key cannot be read. */
+export type Seal = (id: string, parts: string) => Promise<string | undefined>;
+
+/**
+ * A record outlives a provider's cache, and hashes in it must not. They are sealed with a random key that all environments share for
+ * ten minutes and that expires an hour later: no request writes an item for them.
+ */
+export const createSeal = ({
+  store,
+  clock,
+  randomBytes,
+}: {
+  store: Pick<RecordStore, 'shareSealKey'>;
+  clock: Clock;
+  randomBytes: RandomBytes;
+}): Seal => {
+  let latest: { period: number; key: Promise<string | undefined> } | undefined;
+  const share = (period: number) => {
+    const proposed = Buffer.from(randomBytes(KEY)).toString('base64url');
+    return store.shareSealKey(period, proposed).catch(() => {
+      latest = undefined;
+      return undefined;
+    });
+  };
+  return async (id, parts) => {
+    const period = Math.floor(clock.now() / SEAL_PERIOD_MS);
+    if (latest?.period !== period) latest = { period, key: share(period) };
+    const key = await latest.key;
+    const text = key && masked({ id, text: Buffer.from(parts, 'latin1') }, key);
+    return text && `${period.toString(36)}.${text.toString('base64url')}`;
+  };
+};
+
+/** Returns a function that gives the hashes of a request's parts; undefined once their key has expired. */
+export const createOpen = (store: Pick<RecordStore, 'findSealKey'>) => {
+  const keyOf = oncePer(new Map<string, Promise<string | undefined>>(), (period) =>
+    store.findSealKey(Number.parseInt(period, 36)),
+  );
+  return async ({ id, sealed }: RequestRecord): Promise<string | undefined> => {
+    const [period, text] = sealed?.split('.') ?? [];
+    if (period === undefined || text === undefined) return undefined;
+    const key = await keyOf(period);
+    return key && masked({ id, text: Buffer.from(text, 'base64url') }, key).toString('latin1');
+  };
+};
