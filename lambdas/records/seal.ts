@@ -1,7 +1,8 @@
-import { type RecordStore, type RequestRecord, SEAL_PERIOD_MS } from '../stores/record-store.ts';
+import type { RecordStore, RequestRecord } from '../stores/record-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import { oncePer } from '../support/once-per.ts';
+import { SEAL_PERIOD_MS } from '../tables.ts';
 import { maskOf } from './mask.ts';
 
 /** Bytes of a key. */

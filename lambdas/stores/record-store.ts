@@ -1,5 +1,4 @@
 import type { KindCosts } from '../money/cost.ts';
-import { MINUTE_MS } from '../support/clock.ts';
 
 /** One call of a target. */
 export type Attempt = {
@@ -174,9 +173,6 @@ export type RefusalBatch = { id: string; projectId: string; day: string; refusal
 /** Place in a list of records: the one that was listed last. */
 export type RecordPlace = Pick<RequestRecord, 'day' | 'id'>;
 
-/** Hashes of parts are sealed with one key for so long. */
-export const SEAL_PERIOD_MS = 10 * MINUTE_MS;
-
 /** Instants in ms, to the second; `from` is included, `to` is not. */
 export type RecordRange = {
   projectId: string;
@@ -198,7 +194,7 @@ export type RecordStore = {
   putRefused(refused: RefusedRequest): Promise<void>;
   /** Undefined if the project has no such request, or its record has expired. */
   findRecord(projectId: string, id: string): Promise<RequestRecord | undefined>;
-  /** The key of a period of `SEAL_PERIOD_MS`: that which was proposed first. It expires an hour after the period. */
+  /** The key of a period (`SEAL_PERIOD_MS`): that which was proposed first. It expires an hour after the period. */
   shareSealKey(period: number, proposed: string): Promise<string>;
   /** Undefined once it has expired. */
   findSealKey(period: number): Promise<string | undefined>;

@@ -1,15 +1,14 @@
 import { mergeDescending } from '../../support/async-lists.ts';
 import { DAY_MS, dayOf, HOUR_MS, MAX_INVOCATION_MS } from '../../support/clock.ts';
 import { firstRequestIdAt, requestTimeOf, suffixOf } from '../../support/ids.ts';
-import { DEFAULT_RECORD_DAYS, SORT_KEY, TTL_ATTRIBUTE } from '../../tables.ts';
-import {
-  type RecordEntry,
-  type RecordRange,
-  type RecordStore,
-  type RefusalBatch,
-  type RefusedRequest,
-  type RequestRecord,
-  SEAL_PERIOD_MS,
+import { DEFAULT_RECORD_DAYS, SEAL_PERIOD_MS, SORT_KEY, TTL_ATTRIBUTE } from '../../tables.ts';
+import type {
+  RecordEntry,
+  RecordRange,
+  RecordStore,
+  RefusalBatch,
+  RefusedRequest,
+  RequestRecord,
 } from '../record-store.ts';
 import type { RouterStores } from '../router-stores.ts';
 import {
