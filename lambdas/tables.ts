@@ -34,9 +34,6 @@ export const STATE_MODES = ['off', 'asked', 'default'] as const;
 export const DEFAULT_RECORD_DAYS = 35;
 export const MAX_RECORD_DAYS = 400;
 
-/** Hashes of parts in records are sealed with one key for so long. */
-export const SEAL_PERIOD_MS = 600_000;
-
 /** Global secondary index of `keys` (both attributes are strings, all projected): operators list a project. */
 export const KEYS_BY_PROJECT = {
   indexName: 'byProject',

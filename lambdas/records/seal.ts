@@ -1,12 +1,14 @@
 import type { RecordStore, RequestRecord } from '../stores/record-store.ts';
-import type { Clock } from '../support/clock.ts';
+import { type Clock, HOUR_MS, MINUTE_MS } from '../support/clock.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import { oncePer } from '../support/once-per.ts';
-import { SEAL_PERIOD_MS } from '../tables.ts';
 import { maskOf } from './mask.ts';
 
 /** Bytes of a key. */
 const KEY = 32;
+/** One key is shared for so long, and kept as long as a provider's cache may live; DynamoDB deletes it within some hours more. */
+const PERIOD_MS = 10 * MINUTE_MS;
+const LIFE_MS = PERIOD_MS + HOUR_MS;
 
 type Sealed = Pick<RequestRecord, 'id'> & { text: Buffer };
 
@@ -35,14 +37,15 @@ export const createSeal = ({
 }): Seal => {
   let latest: { period: number; key: Promise<string | undefined> } | undefined;
   const share = (period: number) => {
-    const proposed = Buffer.from(randomBytes(KEY)).toString('base64url');
+    const key = Buffer.from(randomBytes(KEY)).toString('base64url');
+    const proposed = { key, expiresAt: period * PERIOD_MS + LIFE_MS };
     return store.shareSealKey(period, proposed).catch(() => {
       latest = undefined;
       return undefined;
     });
   };
   return async (id, parts) => {
-    const period = Math.floor(clock.now() / SEAL_PERIOD_MS);
+    const period = Math.floor(clock.now() / PERIOD_MS);
     if (latest?.period !== period) latest = { period, key: share(period) };
     const key = await latest.key;
     const text = key && masked({ id, text: Buffer.from(parts, 'latin1') }, key);

@@ -194,8 +194,8 @@ export type RecordStore = {
   putRefused(refused: RefusedRequest): Promise<void>;
   /** Undefined if the project has no such request, or its record has expired. */
   findRecord(projectId: string, id: string): Promise<RequestRecord | undefined>;
-  /** The key of a period (`SEAL_PERIOD_MS`): that which was proposed first. It expires an hour after the period. */
-  shareSealKey(period: number, proposed: string): Promise<string>;
+  /** The key of a period: that which was proposed first. */
+  shareSealKey(period: number, proposed: { key: string; expiresAt: number }): Promise<string>;
   /** Undefined once it has expired. */
   findSealKey(period: number): Promise<string | undefined>;
   /** The same of a request that took no unit. */

@@ -1,7 +1,7 @@
 import { mergeDescending } from '../../support/async-lists.ts';
-import { DAY_MS, dayOf, HOUR_MS, MAX_INVOCATION_MS } from '../../support/clock.ts';
+import { DAY_MS, dayOf, MAX_INVOCATION_MS } from '../../support/clock.ts';
 import { firstRequestIdAt, requestTimeOf, suffixOf } from '../../support/ids.ts';
-import { DEFAULT_RECORD_DAYS, SEAL_PERIOD_MS, SORT_KEY, TTL_ATTRIBUTE } from '../../tables.ts';
+import { DEFAULT_RECORD_DAYS, SORT_KEY, TTL_ATTRIBUTE } from '../../tables.ts';
 import type {
   RecordEntry,
   RecordRange,
@@ -40,8 +40,6 @@ const REFUSED_DAYS = 7;
 
 /** Keys that seal the hashes of prompts' parts are of no project. */
 const SEALS = '|seals';
-/** As long as a provider's cache may live; DynamoDB deletes them within some hours more. */
-const SEALED_MS = HOUR_MS;
 
 /** The first environment of a period decides. */
 const SHARE: ConditionalWrite = {
@@ -204,16 +202,12 @@ export const createDynamoRecordWriter = ({
         sort: refused.id,
         expiresAt: expiryOf(refused.day, Math.min(recordDays, REFUSED_DAYS)),
       }),
-    shareSealKey: async (period, proposed) => {
-      const expiresAt = (period + 1) * SEAL_PERIOD_MS + SEALED_MS;
+    shareSealKey: async (period, { key, expiresAt }) => {
       const { item } = await table.apply({ partition: SEALS, sort: String(period) }, SHARE, {
         names: NAMES,
-        values: {
-          ':entry': JSON.stringify({ key: proposed }),
-          ':ttl': Math.ceil(expiresAt / 1000),
-        },
+        values: { ':entry': JSON.stringify({ key }), ':ttl': Math.ceil(expiresAt / 1000) },
       });
-      return item ? entryOf<SealKey>(item).key : proposed;
+      return item ? entryOf<SealKey>(item).key : key;
     },
     findSealKey: async (period) => {
       const item = await table.read({ partition: SEALS, sort: String(period) });

@@ -80,7 +80,9 @@ test('the newest requests of a day are listed, and its first is noticed, without
 test('environments that propose keys for a period share the first of them, which another period does not', async () => {
   const stores = [createCountedStore(), createCountedStore(), createCountedStore()];
   const keys = await Promise.all(
-    stores.map((store, index) => store.shareSealKey(2_992_518, `proposed ${index}`)),
+    stores.map((store, index) =>
+      store.shareSealKey(2_992_518, { key: `proposed ${index}`, expiresAt: START }),
+    ),
   );
   expect(new Set(keys).size).toBe(1);
   expect(await stores[0]?.findSealKey(2_992_518)).toBe(keys[0]);
