@@ -11,7 +11,6 @@
 import '../lambdas/web/lambda-runtime.ts';
 import { Writable } from 'node:stream';
 import { createCatalog } from '../lambdas/catalog/catalog.ts';
-import { createTokenizers } from '../lambdas/catalog/tokenizer.ts';
 import type { Call } from '../lambdas/endpoints/endpoint.ts';
 import { createFetchAnswer } from '../lambdas/endpoints/fetch-answer.ts';
 import { createGenerate } from '../lambdas/endpoints/generate.ts';
@@ -99,7 +98,6 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
   };
   return createGenerate({
     catalog: createCatalog([modelOn([targetAt('http://127.0.0.1', { protocol: from.name })])]),
-    tokenizers: createTokenizers(() => new Uint8Array()),
     calibrations: createCalibrations({
       store: { readReceipts: async () => [], writeReceipts: async () => undefined },
       clock: systemClock,

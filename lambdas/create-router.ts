@@ -1,6 +1,5 @@
 import { createExplainRequest, createExplainSession, createGetUsage } from '#late/reports';
 import type { Catalog } from './catalog/catalog.ts';
-import { createTokenizers } from './catalog/tokenizer.ts';
 import { createCancel } from './endpoints/cancel.ts';
 import { createCancellations } from './endpoints/cancellations.ts';
 import { createCountTokens } from './endpoints/count-tokens.ts';
@@ -33,11 +32,6 @@ import type { Upstream } from './upstreams/upstream.ts';
 
 export type RouterParts = RouterStores & {
   catalog: Catalog;
-  /**
-   * Reads the flat file of a tokenizer that the catalog names.
-   * @default none: for catalogs that name none
-   */
-  readTokenizer?: ((name: string) => Uint8Array) | undefined;
   /**
    * Where events of usage go.
    * @default the log alone
@@ -84,10 +78,6 @@ export type RouterParts = RouterStores & {
   readWhoKey?: ReadWhoKey | undefined;
 };
 
-const noTokenizer = (name: string): never => {
-  throw new Error(`There is no tokenizer '${name}'.`);
-};
-
 /** A function that is built when it is called for the first time: until then its part of the bundle is not loaded. */
 const atFirstCall = <Args extends unknown[], Result>(
   create: () => (...args: Args) => Result,
@@ -102,7 +92,6 @@ const atFirstCall = <Args extends unknown[], Result>(
 /** Composition root of the router, on Lambda, locally and in tests. */
 export const createRouter = ({
   catalog,
-  readTokenizer = noTokenizer,
   countAtProvider,
   keys,
   plans,
@@ -147,14 +136,12 @@ export const createRouter = ({
     log,
     passesTraceparent,
   });
-  const tokenizers = createTokenizers(readTokenizer);
   const refusals = createRefusals({ store: records, clock, randomBytes });
   const seal = createSeal({ store: records, clock, randomBytes });
   const recorder = createRecorder({ store: records, refusals, clock, log, seal, readWhoKey });
   const replay = createReplay(answers && { answers, meter, clock, log, keepMs });
   const generate = createGenerate({
     catalog,
-    tokenizers,
     calibrations,
     replay,
     meter,
@@ -173,9 +160,7 @@ export const createRouter = ({
     ...createStateEndpoints({
       ...{ ...stage, openResponses, generate, meter, cancellations, clock, log },
     }),
-    countTokens: createCountTokens({
-      ...{ catalog, tokenizers, calibrations, countAtProvider, meter, breaker },
-    }),
+    countTokens: createCountTokens({ catalog, calibrations, countAtProvider, meter, breaker }),
     cancel: createCancel({ cancellations, meter }),
     listModels: createListModels({ catalog, meter }),
     getModel: createGetModel({ catalog, meter }),

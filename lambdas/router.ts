@@ -1,7 +1,5 @@
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { isIP, Socket } from 'node:net';
-import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import { createBucket } from './aws/bucket.ts';
@@ -86,7 +84,6 @@ export const authenticate = createAuthenticate({
 /** The router function on AWS. */
 export const handler = createRouter({
   catalog: createCatalog(bundledModels),
-  readTokenizer: (name) => readFileSync(join(import.meta.dirname, name)),
   ...stores,
   openResponses: openDynamoResponses(storeOptions),
   announce: (event) => events.put('Usage threshold reached', event),

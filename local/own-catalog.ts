@@ -1,7 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import * as z from 'zod';
-import { flattenTokenizers } from '../lambdas/catalog/flatten-tokenizer.ts';
 import { parseModels } from '../lambdas/catalog/parse-models.ts';
 import { missingCredentials } from './local-catalog.ts';
 import type { LocalOptions } from './start.ts';
@@ -62,10 +60,7 @@ export const readOwnCatalog = async (paths: {
   secrets?: string | undefined;
 }): Promise<Required<Pick<LocalOptions, 'catalog' | 'secrets'>> & LocalOptions> => {
   const models = await readJson(paths.catalog);
-  const { models: catalog, files } = inFile(paths.catalog, () =>
-    flattenTokenizers(parseModels(models), dirname(paths.catalog)),
-  );
-  const readTokenizer = (name: string) => files.get(name) ?? new Uint8Array();
+  const catalog = inFile(paths.catalog, () => parseModels(models));
   const { secrets: file } = paths;
   const credentials = file === undefined ? {} : await readJson(file);
   const secrets = file === undefined ? {} : inFile(file, () => parseSecrets(credentials));
@@ -78,7 +73,7 @@ export const readOwnCatalog = async (paths: {
     );
   }
   const needsRole = catalog.some(({ targets }) => targets.some(({ auth }) => auth !== undefined));
-  const found = { catalog, secrets, readTokenizer };
+  const found = { catalog, secrets };
   return needsRole
     ? { ...found, roleCredentials: await findRoleCredentials(paths.catalog) }
     : found;

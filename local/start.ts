@@ -53,8 +53,6 @@ export type LocalOptions = {
    * embedded upstream serves every target.
    */
   secrets?: Record<string, string>;
-  /** Flat files of the tokenizers that the catalog names. */
-  readTokenizer?: (name: string) => Uint8Array;
   /** Sign the calls of targets that the function's role calls on AWS. */
   roleCredentials?: AwsIdentity['credentials'];
   log?: Log;
@@ -192,7 +190,6 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
   const history = keepRows(stores.parts.history, clock);
   const router = createRouter({
     catalog: createCatalog(models),
-    readTokenizer: options.readTokenizer,
     ...stores.parts,
     state: options.state && { mode: options.state, keepMs: 30 * DAY_MS },
     records: watchRecords(stores.parts.records, inFlight, fresh.change),

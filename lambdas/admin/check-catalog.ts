@@ -38,6 +38,15 @@ const checkHeaders = ({ headers = {} }: Target, place: string): Check[] =>
       ),
     );
 
+/** Its provider's counts correct the estimate from the tenth answer on. */
+const REMOVED_TOKENIZER =
+  'has no effect any more: remove it, counts are calibrated by what the provider counts.';
+
+const checkCounting = ({ counting }: Target, place: string): Check[] =>
+  counting?.tokenizer === undefined
+    ? []
+    : [warning(CHECK, `${place}.counting.tokenizer`, REMOVED_TOKENIZER)];
+
 const isSameTarget = (one: Target, other: Target): boolean =>
   one.upstream === other.upstream && one.model === other.model && one.baseUrl === other.baseUrl;
 
@@ -54,6 +63,7 @@ const checkModel = (model: Model, index: number): Check[] => {
       return [
         ...checkAddress(target, model, place),
         ...checkHeaders(target, place),
+        ...checkCounting(target, place),
         ...(first === at ? [] : [warning(CHECK, place, `The same target as [${first}].`)]),
       ];
     }),

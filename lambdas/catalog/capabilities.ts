@@ -33,9 +33,6 @@ export const assertCapable = (model: Model, request: GenerationRequest) => {
   }
 };
 
-/** Share of a count with the vendor's vocabulary that may be too much: its framing is an estimate. */
-export const EXACT_BAND = 0.05;
-
 /** Images and documents, also in results. */
 const countMedia = (blocks: Block[]): number => {
   let count = 0;

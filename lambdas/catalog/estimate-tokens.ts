@@ -3,7 +3,6 @@ import {
   CLAUDE_4_7,
   FAMILIES,
   type Family,
-  FRAMING_MEMBERS,
   type FramingNumbers,
   LEAST,
   numbersOf,
@@ -11,7 +10,6 @@ import {
 import { type Image, tokensOfImage } from './image-tokens.ts';
 import { type RequestParts, TOKENS_PER_MEDIUM } from './request-parts.ts';
 import { read, startReading, type Weights } from './text-reader.ts';
-import type { Tokenizer } from './tokenizer.ts';
 
 /** The tokenizer of a model by the provider's name of it; the first that matches. */
 const FAMILY_OF: [name: RegExp, family: Family][] = [
@@ -72,21 +70,6 @@ const slicesOf = (texts: string[], { from, to, period, size }: Sampling): string
 
 const lengthOf = (texts: string[]): number => texts.reduce((sum, { length }) => sum + length, 0);
 
-/** Counting takes up to 100 ms for so many characters, of any kind. */
-const MAX_COUNTED = 65_536;
-/** A token at each end of a slice is cut: these are long enough that it does not count. */
-const COUNTED_SLICE = 4_096;
-
-/** The tokens of texts, of long ones by samples. */
-const countTexts = (texts: string[], { count }: Tokenizer): number => {
-  const total = lengthOf(texts);
-  const countAll = (each: string[]) => each.reduce((sum, text) => sum + count(text), 0);
-  if (total <= MAX_COUNTED) return countAll(texts);
-  const period = Math.floor(total / (MAX_COUNTED / COUNTED_SLICE));
-  const slices = slicesOf(texts, { from: 0, to: total, period, size: COUNTED_SLICE });
-  return (countAll(slices) * total) / lengthOf(slices);
-};
-
 /**
  * The more text, the less of it is read, so that an estimate costs no more than the parsing of its body. What is read
  * depends on nothing that follows it: a prompt that grows counts no less.
@@ -123,23 +106,24 @@ const tokensOfImages = (images: Image[], model: string): number =>
   images.reduce((sum, image) => sum + (tokensOfImage(model, image) ?? TOKENS_PER_MEDIUM), 0);
 
 /** What each number of a framing is multiplied by: numbers of things, and tokens of three kinds of text. */
-const countParts = (parts: RequestParts, tokensOf: (texts: string[]) => number): number[] => [
-  1,
-  parts.messages,
-  parts.calls,
-  parts.arguments,
-  parts.tools > 0 ? 1 : 0,
-  parts.tools,
-  parts.members,
-  tokensOf(parts.descriptions),
-  tokensOf(parts.schema),
-  tokensOf(parts.text) + tokensOf(parts.droppable),
-];
-
 export const countPrompt = (
   parts: RequestParts,
   { weights }: Pick<Counting, 'weights'>,
-): number[] => countParts(parts, (texts) => estimateTexts(texts, weights));
+): number[] => {
+  const tokensOf = (texts: string[]) => estimateTexts(texts, weights);
+  return [
+    1,
+    parts.messages,
+    parts.calls,
+    parts.arguments,
+    parts.tools > 0 ? 1 : 0,
+    parts.tools,
+    parts.members,
+    tokensOf(parts.descriptions),
+    tokensOf(parts.schema),
+    tokensOf(parts.text) + tokensOf(parts.droppable),
+  ];
+};
 
 /** Tokens of a prompt without its media, as a vendor of this framing counts them. */
 export const framedTokens = (framing: FramingNumbers, counts: readonly number[]): number =>
@@ -170,16 +154,3 @@ export const estimateInputTokens = (
 export const leastInputTokens = (parts: RequestParts, model: string): number =>
   framedTokens(LEAST.framing, countPrompt({ ...parts, droppable: [] }, LEAST)) +
   parts.images.reduce((sum, image) => sum + (tokensOfImage(model, image) ?? 0), 0);
-
-/** Estimates a request's input tokens with the vendor's vocabulary for its texts. */
-export const countInputTokens = (
-  parts: RequestParts,
-  target: Pick<Target, 'model' | 'counting'>,
-  tokenizer: Tokenizer,
-): number => {
-  const { framing, model } = countingOf(target);
-  // The factor for text corrects the weights, that of a calibrated framing too.
-  const exact = framing.with(FRAMING_MEMBERS.indexOf('text'), 1);
-  const counts = countParts(parts, (texts) => countTexts(texts, tokenizer));
-  return withMedia(framedTokens(exact, counts), parts, model);
-};

@@ -31,8 +31,8 @@ const TargetCounting = z.strictObject({
   family: z.optional(z.enum(FAMILY_NAMES)),
   /** Replaces the family's, where the vendor's template differs. */
   framing: z.optional(TargetFraming),
-  /** Path of the model's vocabulary, from the catalog's folder: its texts are counted, not estimated. */
-  tokenizer: z.optional(z.string().check(z.minLength(1))),
+  /** Of catalogs up to 0.2: a file of the model's vocabulary. It has no effect, and `doctor` names it. */
+  tokenizer: z.optional(z.string()),
 });
 
 const LABEL = /^[\w.-]{1,80}$/;

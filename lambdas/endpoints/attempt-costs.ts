@@ -1,15 +1,18 @@
+import type { Target } from '../catalog/catalog.ts';
 import { costOf } from '../money/cost.ts';
 import { pricesOf } from '../money/prices.ts';
 import { billOf, totalOf } from './bill.ts';
 import type { Tried } from './call-record.ts';
 import type { CheckedCall } from './check-call.ts';
+import { estimateOn } from './prompt.ts';
 
 /** A count of the upstream that is far below the estimate is not yet that of the whole prompt. */
 const MIN_COUNTED = 0.5;
 
 /** The costs of attempts, by what their upstreams have counted so far. */
 export const createCosts = (checked: CheckedCall) => {
-  const { call, model, estimateInput } = checked;
+  const { call, model, prompt } = checked;
+  const estimateInput = (target: Target) => estimateOn(prompt, target);
   const parts = { model, startedAt: call.startedAt, estimateInput };
   return {
     /** As the record of the request has it. */

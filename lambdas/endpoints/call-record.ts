@@ -16,6 +16,7 @@ import { isEmpty, omitUndefined } from '../support/omit-undefined.ts';
 import { type Bill, billOf, totalOf, type Used } from './bill.ts';
 import type { CheckedCall } from './check-call.ts';
 import type { Call } from './endpoint.ts';
+import { countsOn, estimateOn } from './prompt.ts';
 import type { Charge } from './settlement.ts';
 
 /** An attempt on a target, as it happens, with what it has used. */
@@ -72,16 +73,16 @@ const notedIn = ({ notes }: Call) => ({
 
 /** The estimate, and what it was made of where the provider has counted the same prompt. */
 const estimateOf = ({ checked, tried, isEstimated }: RecordParts) => {
-  const { call, estimateInput, countPrompt } = checked;
+  const { call, prompt } = checked;
   if (!isEstimated) return {};
   const target = tried.at(-1)?.target;
-  const estimatedInputTokens = estimateInput(target);
+  const estimatedInputTokens = estimateOn(prompt, target);
   const { inputTokens, inputEstimated } = call.notes;
   if (target === undefined || inputTokens === undefined || inputEstimated) {
     return { estimatedInputTokens };
   }
   call.note({ estimatedInputTokens });
-  const promptCounts = countPrompt(target)?.map(Math.round);
+  const promptCounts = countsOn(prompt, target)?.map(Math.round);
   return omitUndefined({ estimatedInputTokens, promptCounts });
 };
 
@@ -137,7 +138,8 @@ const attemptOf = (
 
 /** What was tried, what that used and cost: the tokens of the last one, and the costs of all. */
 const costsIn = ({ checked, tried }: RecordParts) => {
-  const { call, model, estimateInput } = checked;
+  const { call, model, prompt } = checked;
+  const estimateInput = (target: Target) => estimateOn(prompt, target);
   const parts = { model, startedAt: call.startedAt, estimateInput };
   const bills = tried.map((one) => billOf(one, parts));
   const { serviceTier, billing: own, ...tokens } = bills.at(-1)?.usage ?? {};

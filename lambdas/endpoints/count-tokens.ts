@@ -1,9 +1,8 @@
 import type { Catalog, Target } from '../catalog/catalog.ts';
-import { countInputTokens, countingOf, estimateInputTokens } from '../catalog/estimate-tokens.ts';
+import { countingOf, estimateInputTokens } from '../catalog/estimate-tokens.ts';
 import { requireWithin } from '../catalog/policy.ts';
 import { partsOf, type RequestParts } from '../catalog/request-parts.ts';
 import { retirementHeaders } from '../catalog/retirement.ts';
-import type { Tokenizers } from '../catalog/tokenizer.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { JsonSource } from '../protocols/bytes/json.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
@@ -16,7 +15,6 @@ import type { Endpoint } from './endpoint.ts';
 
 type CountDeps = {
   catalog: Catalog;
-  tokenizers: Tokenizers;
   calibrations: Calibrations;
   /** @default none: no provider is asked */
   countAtProvider?: CountAtProvider | undefined;
@@ -25,21 +23,17 @@ type CountDeps = {
 };
 
 /** A count, and what it is from: the response header `x-router-counted-by`. */
-type Count = { tokens: number; by: 'provider' | 'exact' | 'calibrated' | 'estimate' };
+type Count = { tokens: number; by: 'provider' | 'calibrated' | 'estimate' };
 
 /** What is counted, and for whom. */
 type Counted = { request: GenerationRequest; source: JsonSource; owner: Owner };
 
-/** With the model's vocabulary where the catalog names one, else by rules, corrected by what its provider has counted. */
+/** By rules, corrected by what its provider has counted. */
 const countHere = async (
   target: Target,
   parts: RequestParts,
-  { tokenizers, calibrations }: CountDeps,
+  { calibrations }: CountDeps,
 ): Promise<Count> => {
-  const name = target.counting?.tokenizer;
-  if (name !== undefined) {
-    return { tokens: countInputTokens(parts, target, tokenizers(name)), by: 'exact' };
-  }
   await calibrations.prefetch(target);
   const calibrated = calibrations.framingOf(target);
   const tokens = estimateInputTokens(parts, { ...countingOf(target), calibrated });

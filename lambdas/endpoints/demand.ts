@@ -5,6 +5,7 @@ import { asRecord } from '../protocols/bytes/json.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import { DO_NOT_RETRY, invalidRequest } from '../support/errors.ts';
 import type { CheckedCall } from './check-call.ts';
+import { estimateOn } from './prompt.ts';
 
 /** Uses of a tool that the upstream runs, if the request does not bound them. */
 const USES = 10;
@@ -32,14 +33,14 @@ const hasAudio = ({ turns }: GenerationRequest): boolean =>
 const LONG_LIFETIME = /"(?:ttl|prompt_cache_retention)"\s*:\s*"(?:1h|12h|24h)"/;
 
 const demandOf = (
-  { request, estimateInput }: CheckedCall,
+  { request, prompt }: CheckedCall,
   target: Target,
   writesLong: boolean,
 ): Demand => {
   const { service_tier, speed, inference_geo } = request.extras.fields;
   const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
   return {
-    tokens: estimateInput(target),
+    tokens: estimateOn(prompt, target),
     writesLong: writesLong || target.profile?.cacheMarks === '1h',
     kinds: hasAudio(request) ? ['input_audio'] : [],
     uses: usesIn(request),

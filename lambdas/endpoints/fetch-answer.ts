@@ -18,6 +18,7 @@ import type { CheckedCall } from './check-call.ts';
 import { strictError } from './dropped.ts';
 import type { Keeper } from './endpoint.ts';
 import type { Fuse } from './fuse.ts';
+import { estimateOn } from './prompt.ts';
 import { mapRejectedInput, rejectedParameter } from './rejected-input.ts';
 import type { Settlement } from './settlement.ts';
 import { endingAtStops } from './stop-sequences.ts';
@@ -180,7 +181,7 @@ export const createFetchAnswer = ({
     { tried, fuse }: Attempts,
     budget: CallBudget,
   ): Promise<Answer> => {
-    const { call, request, estimateInput } = checked;
+    const { call, request, prompt } = checked;
     const { note } = call;
     const startedAt = clock.now();
     let opened: Opened;
@@ -210,7 +211,7 @@ export const createFetchAnswer = ({
     const events = answerEvents(endingAtStops(guarded, request, takesStops), {
       origin: originOf(target),
       used: attempt ?? { characters: 0, isFinal: false },
-      estimateInput: () => estimateInput(target),
+      estimateInput: () => estimateOn(prompt, target),
       note,
       onFailure: (error) => {
         if (!(error instanceof UpstreamError) || error.kind === 'aborted') return error;

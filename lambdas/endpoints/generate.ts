@@ -15,6 +15,7 @@ import { type CheckDeps, type CheckedCall, checkCall } from './check-call.ts';
 import type { Call, Endpoint, Reply } from './endpoint.ts';
 import { discard, type FetchAnswer, type Fetched } from './fetch-answer.ts';
 import { createFuse, type Fuse } from './fuse.ts';
+import { estimateOn } from './prompt.ts';
 import { publicError } from './public-error.ts';
 import { respondWhole, respondWithStream } from './respond.ts';
 import { createSettlement } from './settlement.ts';
@@ -84,7 +85,7 @@ const startCall = async (
 };
 
 const metaOf = (
-  { call, model, estimateInput }: CheckedCall,
+  { call, model, prompt }: CheckedCall,
   { tried }: Fetched,
   admittedAt: number,
   clock: Clock,
@@ -93,7 +94,7 @@ const metaOf = (
   model: model.id,
   created: Math.floor(admittedAt / 1000),
   now: () => Math.floor(clock.now() / 1000),
-  estimateInput: () => estimateInput(tried.at(-1)?.target),
+  estimateInput: () => estimateOn(prompt, tried.at(-1)?.target),
 });
 
 /** Corrects later estimates of the target by what its provider has counted of an estimated prompt, while it is recorded. */
@@ -110,7 +111,7 @@ const learnCount = async (
  * Reserves one unit, calls a target, responds, settles, records. `keeper` stores the response of a keyed
  * request.
  */
-const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'tokenizers' | 'replay'>): Run => {
+const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'replay'>): Run => {
   const { prefetch, recorder, meter, clock } = deps;
   const isEstimated = createEstimateSample(clock);
   const fuseOf = (checked: CheckedCall): Fuse | Promise<never> => {

@@ -99,7 +99,7 @@ export const replyOfKept = (
 /** The messages of a stream whose status was sent before its reply is known. */
 async function* messagesOfLate(
   reply: Promise<Reply>,
-  { call: { protocol, requestId }, model, estimateInput }: CheckedCall,
+  { call: { protocol, requestId }, model }: CheckedCall,
   now: number,
 ): MessageBatches {
   // A watchdog that counts bytes of the body does not count the headers.
@@ -110,7 +110,8 @@ async function* messagesOfLate(
   } catch (error) {
     const created = Math.floor(now / 1000);
     const ids = { id: suffixOf(requestId), model: model.id };
-    const meta = { ...ids, created, now: () => created, estimateInput };
+    // An error has no counts.
+    const meta = { ...ids, created, now: () => created, estimateInput: () => 0 };
     yield protocol.encodeStreamError(toApiError(error), requestId, meta, '');
     return;
   }

@@ -4,9 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import { bundleConsole } from '../../console/bundle.ts';
-import { flattenTokenizers } from '../../lambdas/catalog/flatten-tokenizer.ts';
 import { parseModels } from '../../lambdas/catalog/parse-models.ts';
-import { ConfigurationError } from '../configuration-error.ts';
 import { buildWithParts, type Parts } from './late-parts.ts';
 import { makeFunctionsSkippable } from './skippable-functions.ts';
 
@@ -43,20 +41,9 @@ export type Bundled = {
   sources: Record<string, number>;
 };
 
-/** @throws ConfigurationError that names the tokenizer */
-const readTokenizers: typeof flattenTokenizers = (models, folder) => {
-  try {
-    return flattenTokenizers(models, folder);
-  } catch (cause) {
-    throw new ConfigurationError(cause instanceof Error ? cause.message : String(cause), { cause });
-  }
-};
-
 type Parsed = {
   /** Path of the parsed catalog, which the functions trust. */
   file: string;
-  /** Tables of its tokenizers. */
-  tables: ReturnType<typeof flattenTokenizers>['files'];
   /** Names of its targets' protocols. */
   protocols: Set<string>;
 };
@@ -66,10 +53,9 @@ const withParsedModels = <Result>(catalog: string, use: (parsed: Parsed) => Resu
   try {
     const file = join(folder, 'models.json');
     const models = parseModels(JSON.parse(readFileSync(catalog, 'utf8')));
-    const { models: flat, files: tables } = readTokenizers(models, dirname(catalog));
-    writeFileSync(file, JSON.stringify(flat));
+    writeFileSync(file, JSON.stringify(models));
     const targets = models.flatMap((model) => model.targets);
-    return use({ file, tables, protocols: new Set(targets.map(({ protocol }) => protocol)) });
+    return use({ file, protocols: new Set(targets.map(({ protocol }) => protocol)) });
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -90,9 +76,6 @@ const lateParts = (protocols: Set<string>): Parts => {
   return Object.fromEntries(late);
 };
 
-/** Reads the tables of tokenizers: a function without it does not count. */
-const COUNTER = 'lambdas/catalog/tokenizer.ts';
-
 /**
  * Bundles an entry for Lambda; synth deploys the result and tests load it.
  * @throws on build errors, or if the catalog is not valid.
@@ -106,7 +89,7 @@ export const bundle = ({
 }: BundleOptions): Bundled => {
   const folder = outdir.startsWith('/') ? outdir : fromRoot(outdir);
   const file = join(folder, fileName);
-  return withParsedModels(catalog, ({ file: models, tables, protocols }) => {
+  return withParsedModels(catalog, ({ file: models, protocols }) => {
     const { scripts, sources } = buildWithParts(entry, {
       parts: lateParts(protocols),
       stubs: dirname(models),
@@ -140,8 +123,6 @@ export const bundle = ({
     for (const [name, script] of scripts) {
       writeFileSync(join(folder, name), makeFunctionsSkippable(script));
     }
-    for (const [name, bytes] of COUNTER in sources ? tables : [])
-      writeFileSync(join(folder, name), bytes);
     return { folder, file, sources };
   });
 };

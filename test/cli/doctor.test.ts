@@ -164,6 +164,16 @@ const FAULTS: Fault[] = [
     found: { check: 'catalog', place: '.targets[0].headers.X-Api-Key', reason: 'in the secret' },
   },
   {
+    what: 'a vocabulary that is no longer read',
+    target: () => ({ counting: { family: 'o200k', tokenizer: './o200k.tiktoken' } }),
+    found: {
+      check: 'catalog',
+      result: 'warning',
+      place: '.targets[0].counting.tokenizer',
+      reason: 'no effect any more',
+    },
+  },
+  {
     what: 'more output than context',
     target: () => ({}),
     model: { context_length: 10 },

@@ -9,10 +9,6 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Super-linear by the analysis, or unknown to it, and why that is accepted. */
 const ACCEPTED: Record<string, string> = {
-  "lambdas/catalog/flatten-tokenizer.ts new RegExp(pattern, 'gu')":
-    "Compiled at synth, to reject a pattern of the operator's file that this engine cannot read.",
-  "lambdas/catalog/tokenizer.ts new RegExp(pattern, 'gu')":
-    "The pattern of the operator's vocabulary, applied to 65,536 characters at most.",
   'lambdas/http/read-address.ts shape':
     'built at the start from constant routes: anchored, and no parameter but the last contains a slash',
   "lambdas/protocols/rejections/removable.ts new RegExp(GRAMMARS.map((words) => words.replace('#', () => name)).join('|'))":

@@ -31,6 +31,16 @@ test('a valid catalog keeps the addresses of its targets', async () => {
   expect(secrets).toEqual({ aurora: 'a', borealis: 'b' });
 });
 
+test('a catalog of 0.2 that names a file of a vocabulary starts without the file', async () => {
+  const counting = { family: 'glm', tokenizer: './none.json' };
+  const old = models.map((model) => ({
+    ...model,
+    targets: model.targets.map((target) => ({ ...target, counting })),
+  }));
+  const { catalog } = await read(JSON.stringify(old), SECRETS);
+  expect(catalog[0]?.targets[0]?.counting?.family).toBe('glm');
+});
+
 test('an invalid catalog is rejected with its file and the path of the field', async () => {
   const wrong = [{ ...models[0], context_length: 'long' }];
   await expect(read(JSON.stringify(wrong), SECRETS)).rejects.toThrow(

@@ -1,5 +1,4 @@
 import { createCatalog } from '../../lambdas/catalog/catalog.ts';
-import { createTokenizers } from '../../lambdas/catalog/tokenizer.ts';
 import type { Call, Endpoint, Reply } from '../../lambdas/endpoints/endpoint.ts';
 import type { FetchAnswer } from '../../lambdas/endpoints/fetch-answer.ts';
 import { createGenerate } from '../../lambdas/endpoints/generate.ts';
@@ -132,7 +131,6 @@ const startProcess = (world: World): Environment => {
   }
   const generate = createGenerate({
     catalog,
-    tokenizers: createTokenizers(() => new Uint8Array()),
     calibrations: createCalibrations({
       store: { readReceipts: async () => [], writeReceipts: async () => undefined },
       clock,
