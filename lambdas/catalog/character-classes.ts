@@ -91,31 +91,43 @@ const asciiClass = (code: number): number => {
 const VIETNAMESE = 29;
 export const FIRST_SIGN = 32;
 
-export const UNIT_BITS = 6;
-const CLASS = (1 << UNIT_BITS) - 1;
+/** Bits of a class, and of a unit. */
+export const CLASS_BITS = 6;
+const CLASS = (1 << CLASS_BITS) - 1;
+/**
+ * A kind is a class above 8 bits, which are the row of a cell (text-reader.ts), and a unit, with room between them for those of the
+ * character before: `(kind << CLASS_BITS) | nextKind` is both pairs, the index of a cell and that of a chance.
+ */
+const CLASS_SHIFT = 8;
+const UNIT_SHIFT = 20;
 
 /** Codes from one to before another. */
 type Range = [from: number, to: number];
 
-const addUnit = (kinds: Uint16Array, unit: number, [from, to]: Range): void => {
+const addUnit = (kinds: Int32Array, unit: number, [from, to]: Range): void => {
   for (let code = from; code < to; code += 1) {
-    kinds[code] = (unit << UNIT_BITS) | ((kinds[code] ?? 0) & CLASS);
+    kinds[code] = (unit << UNIT_SHIFT) | ((kinds[code] ?? 0) & (CLASS << CLASS_SHIFT));
   }
 };
 
-const addClasses = (kinds: Uint16Array): void => {
-  for (const [index, first] of ROWS.entries()) kinds.fill(SCRIPT + index, first, ROWS[index + 1]);
-  for (const letter of TRADITIONAL) kinds[letter.charCodeAt(0)] = HAN_TRADITIONAL;
-  for (const letter of GERMANIC) kinds[letter.charCodeAt(0)] = LATIN_GERMANIC;
-  kinds[0x0111] = rowOf(0x01a0); // đ: Vietnamese
-  for (let code = 0; code < 0x80; code += 1) kinds[code] = asciiClass(code);
+const addClasses = (kinds: Int32Array): void => {
+  const setClass = (code: number, kind: number) => {
+    kinds[code] = kind << CLASS_SHIFT;
+  };
+  for (const [index, first] of ROWS.entries()) {
+    kinds.fill((SCRIPT + index) << CLASS_SHIFT, first, ROWS[index + 1]);
+  }
+  for (const letter of TRADITIONAL) setClass(letter.charCodeAt(0), HAN_TRADITIONAL);
+  for (const letter of GERMANIC) setClass(letter.charCodeAt(0), LATIN_GERMANIC);
+  setClass(0x0111, rowOf(0x01a0)); // đ: Vietnamese
+  for (let code = 0; code < 0x80; code += 1) setClass(code, asciiClass(code));
 };
 
 /**
  * What splits are known between: 1 to 26 for a to z of either case, three above for letters with marks, the signs of
  * ASCII from 32; 0 for all else.
  */
-const addUnits = (kinds: Uint16Array): void => {
+const addUnits = (kinds: Int32Array): void => {
   addUnit(kinds, 27, [0xc0, 0x100]);
   addUnit(kinds, 28, [0x100, 0x300]);
   // Marks to combine, and ạ ế.
@@ -125,7 +137,7 @@ const addUnits = (kinds: Uint16Array): void => {
   for (const letter of 'ƠơƯư') add(VIETNAMESE, letter.charCodeAt(0));
   let sign = FIRST_SIGN;
   for (let code = 0; code < 0x80; code += 1) {
-    const kind = kinds[code];
+    const kind = asciiClass(code);
     if (kind === UPPER || kind === LOWER) add(code & 0x1f, code);
     if (kind !== SIGN) continue;
     add(sign, code);
@@ -133,9 +145,9 @@ const addUnits = (kinds: Uint16Array): void => {
   }
 };
 
-/** The class of each code, and above it the unit. Few codes are walked: the first request of a process waits for it. */
-export const createKinds = (): Uint16Array => {
-  const kinds = new Uint16Array(0x1_0000);
+/** The kind of each code. Few codes are walked: the first request of a process waits for it. */
+export const createKinds = (): Int32Array => {
+  const kinds = new Int32Array(0x1_0000);
   addClasses(kinds);
   addUnits(kinds);
   return kinds;

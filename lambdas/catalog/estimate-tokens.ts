@@ -71,32 +71,27 @@ const slicesOf = (texts: string[], { from, to, period, size }: Sampling): string
 const lengthOf = (texts: string[]): number => texts.reduce((sum, { length }) => sum + length, 0);
 
 /**
- * The more text, the less of it is read, so that an estimate costs no more than the parsing of its body. What is read
+ * Half of the characters after these are read, so that an estimate costs no more than the parsing of its body. What is read
  * depends on nothing that follows it: a prompt that grows counts no less.
  */
-const SAMPLINGS: Sampling[] = [
-  { from: 0, to: 2_048, period: 2_048, size: 2_048 },
-  { from: 2_048, to: 131_072, period: 256, size: 64 },
-  { from: 131_072, to: Number.POSITIVE_INFINITY, period: 2_048, size: 64 },
-];
+const WHOLE = 1_024;
+const NEAR: Sampling = { from: 0, to: 131_072, period: 131_072, size: 131_072 };
+/** Of those after `NEAR`. */
+const FAR: Sampling = { from: NEAR.to, to: Number.POSITIVE_INFINITY, period: 1_024, size: 64 };
 
-/** NUL counts as nothing, and nothing is split or joined across it; the text after it begins a step of two. */
-const ended = (text: string): string => text + (text.length % 2 === 1 ? '\0' : '\0\0');
-
-/** Estimates the tokens of texts, of all but the first characters by samples. */
-export const estimateTexts = (texts: string[], weights: Weights): number => {
+/** Estimates the tokens of texts, of long ones by samples. */
+export const estimateTexts = (texts: string[], weights: Weights, whole = WHOLE): number => {
   const total = lengthOf(texts);
-  let tokens = 0;
-  for (const sampling of SAMPLINGS) {
-    if (sampling.from >= total) break;
-    const times = sampling.period / sampling.size;
-    const reading = startReading(weights);
-    // A word that a sample cuts is continued by the next one.
-    const slices = slicesOf(texts, sampling);
-    read(reading, (times === 1 ? slices.map(ended) : slices).join(''));
-    tokens += reading.tokens * times;
+  if (total === 0) return 0;
+  const reading = startReading(weights, whole);
+  read(reading, total <= NEAR.to ? texts : slicesOf(texts, NEAR), true);
+  if (total > NEAR.to) {
+    const near = reading.tokens;
+    reading.whole = 2 ** 30;
+    read(reading, slicesOf(texts, FAR), false);
+    reading.tokens = near + ((reading.tokens - near) * FAR.period) / FAR.size;
   }
-  return tokens / 1_000;
+  return reading.tokens / 1_000;
 };
 
 // --- prompts ---
@@ -109,8 +104,9 @@ const tokensOfImages = (images: Image[], model: string): number =>
 export const countPrompt = (
   parts: RequestParts,
   { weights }: Pick<Counting, 'weights'>,
+  whole?: number,
 ): number[] => {
-  const tokensOf = (texts: string[]) => estimateTexts(texts, weights);
+  const tokensOf = (texts: string[]) => estimateTexts(texts, weights, whole);
   return [
     1,
     parts.messages,
@@ -126,8 +122,13 @@ export const countPrompt = (
 };
 
 /** Tokens of a prompt without its media, as a vendor of this framing counts them. */
-export const framedTokens = (framing: FramingNumbers, counts: readonly number[]): number =>
-  framing.reduce((sum, number, index) => sum + number * (counts[index] ?? 0), 0);
+export const framedTokens = (framing: FramingNumbers, counts: readonly number[]): number => {
+  let sum = 0;
+  for (let index = 0; index < framing.length; index += 1) {
+    sum += (framing[index] ?? 0) * (counts[index] ?? 0);
+  }
+  return sum;
+};
 
 const withMedia = (tokens: number, { images, mediaTokens }: RequestParts, model: string): number =>
   Math.max(1, Math.ceil(tokens + tokensOfImages(images, model) + mediaTokens));
@@ -141,9 +142,10 @@ const MAX_CORRECTION = 2;
  */
 export const estimateInputTokens = (
   parts: RequestParts,
-  { framing, calibrated, ...counting }: Counting,
+  counting: Counting,
   counts = countPrompt(parts, counting),
 ): number => {
+  const { framing, calibrated } = counting;
   const tokens = framedTokens(framing, counts);
   const own = calibrated ? framedTokens(calibrated, counts) : tokens;
   const bounded = Math.min(tokens * MAX_CORRECTION, Math.max(tokens / MAX_CORRECTION, own));
@@ -152,5 +154,5 @@ export const estimateInputTokens = (
 
 /** Tokens that every tokenizer makes of a prompt at least, so that none is rejected that fits (decision 5). */
 export const leastInputTokens = (parts: RequestParts, model: string): number =>
-  framedTokens(LEAST.framing, countPrompt({ ...parts, droppable: [] }, LEAST)) +
+  framedTokens(LEAST.framing, countPrompt({ ...parts, droppable: [] }, LEAST, NEAR.to)) +
   parts.images.reduce((sum, image) => sum + (tokensOfImage(model, image) ?? 0), 0);

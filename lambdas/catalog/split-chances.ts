@@ -1,4 +1,4 @@
-import { FIRST_SIGN, UNIT_BITS } from './character-classes.ts';
+import { CLASS_BITS, FIRST_SIGN } from './character-classes.ts';
 
 /**
  * How often tokenizers begin a token between two characters, in fifteenths, as four bits each in base64. Averages of the
@@ -34,9 +34,6 @@ export const PAIR = 12;
 export const SIGN = 20;
 /** A chance that is 1. */
 export const CERTAIN = 15;
-/** So many chances can be summed. */
-export const MAX_SUMMED = 128;
-
 /** How often units from `from` are split among each other; `shift` and `flag` are where a sum counts them. */
 type Chances = { text: string; size: number; from: number; shift: number; flag: number };
 
@@ -46,7 +43,7 @@ const addChances = (splits: Int32Array, { text, size, from, shift, flag }: Chanc
   for (let first = from; first < from + size; first += 1) {
     for (let second = from; second < from + size; second += 1) {
       const chance = ((bytes[index >> 1] ?? 0) >> (4 * (~index & 1))) & CERTAIN;
-      splits[(first << UNIT_BITS) | second] = (chance << shift) | flag;
+      splits[(first << CLASS_BITS) | second] = (chance << shift) | flag;
       index += 1;
     }
   }
@@ -54,7 +51,7 @@ const addChances = (splits: Int32Array, { text, size, from, shift, flag }: Chanc
 
 /** The chance of a split by the units of two characters (character-classes.ts), that of the first in the high bits. */
 export const createSplits = (): Int32Array => {
-  const splits = new Int32Array(1 << (2 * UNIT_BITS));
+  const splits = new Int32Array(1 << (2 * CLASS_BITS));
   addChances(splits, { text: BETWEEN_LETTERS, size: LETTERS, from: 1, shift: 0, flag: 1 << PAIR });
   addChances(splits, { text: BETWEEN_SIGNS, size: SIGNS, from: FIRST_SIGN, shift: SIGN, flag: 0 });
   return splits;

@@ -1,5 +1,6 @@
 import {
   BLANK,
+  CLASS_BITS,
   CLASSES,
   DIGIT,
   HAN,
@@ -10,7 +11,6 @@ import {
   NEWLINE,
   SCRIPT,
   TAB,
-  UNIT_BITS,
   UPPER,
 } from './character-classes.ts';
 
@@ -98,7 +98,7 @@ const SCRIPT_RUNS = SCRIPT_LETTERS + SCRIPTS;
 const STEPS = SCRIPT_RUNS + SCRIPTS;
 
 /** Of the table of steps: a row for each state, a column for each class of characters. */
-export const COLUMNS = 1 << UNIT_BITS;
+export const COLUMNS = 1 << CLASS_BITS;
 
 /** What the step over a character leads to and counts, by its cell; that over the end of a text counts nothing. */
 export type Steps = {

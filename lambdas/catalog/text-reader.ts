@@ -1,5 +1,5 @@
 import { createKinds } from './character-classes.ts';
-import { CERTAIN, createSplits, MAX_SUMMED, PAIR, SIGN } from './split-chances.ts';
+import { CERTAIN, createSplits, PAIR, SIGN } from './split-chances.ts';
 import {
   COLUMNS,
   createSteps,
@@ -18,8 +18,14 @@ export type Reading = {
   readonly weights: Weights;
   /** Thousandths of a token. */
   tokens: number;
-  /** The state of the automaton, as its row of cells. */
+  /** The state of the automaton, as its row of cells, that of the start of a text too. */
   row: number;
+  readonly start: number;
+  /** Characters that are read whole; half of those after them are. */
+  whole: number;
+  /** Characters that were read, and of how many times as many what is read is a sample. */
+  place: number;
+  times: number;
   /** How often the language's letters split, and its level by that. */
   strange: number;
   level: number;
@@ -37,10 +43,11 @@ const levelOf = (strange: number): number => {
 /** Of a thousandth of a token. */
 const SIXTEENTHS = 16;
 
-/** A kind (character-classes.ts) is a class, and above it a unit. */
+/** The classes and the units of two kinds (character-classes.ts). */
+const CLASS_BITS = 6;
 const CLASS = 0x3f;
-const UNIT = 0xfc0;
-const UNIT_BITS = 6;
+const CLASSES = 0xf_ff00;
+const UNITS = 20;
 
 /**
  * A cell is the steps over two characters: in its low bits the row of the state after them, above it their weight, and as its
@@ -49,13 +56,13 @@ const UNIT_BITS = 6;
  */
 const ROW_BITS = 8;
 const ROW = 0xff;
-/** Of a sum of weights; above it the signs of the cells are counted, to no use. */
-const WEIGHT = 0x7f_ffff;
+/** Of a sum of cells: the weights. Below them the rows are summed up, less than one of a weight's sixteenths for each. */
+const WEIGHTS = 0x7fff_ffff;
 
 /** The cells of all vocabularies, by the classes of two characters and the row of the state before them. */
 const createCells = () => {
   const steps = createSteps();
-  const cells = new Int32Array(1 << (2 * UNIT_BITS + ROW_BITS));
+  const cells = new Int32Array(1 << (2 * CLASS_BITS + ROW_BITS));
   const vocabularies: Weights[] = [];
 
   /** The row of the state in which a text begins. */
@@ -70,109 +77,174 @@ const createCells = () => {
     const weights = vocabularies[Math.floor((row - 1) / STATES.length)] ?? [];
     const weigh = (step: number) =>
       Math.round(SIXTEENTHS * (weights[steps.feature[step] ?? 0] ?? 0));
-    const first = state * COLUMNS + (place >>> (UNIT_BITS + ROW_BITS));
+    const first = state * COLUMNS + (place >>> (CLASS_BITS + ROW_BITS));
     const between = steps.next[first] ?? 0;
     const second = (between & ~CLASS) | ((place >>> ROW_BITS) & CLASS);
     const next = steps.next[second] ?? 0;
-    const nextRow = row - state + (next >> UNIT_BITS);
+    const nextRow = row - state + (next >> CLASS_BITS);
     return (next << 31) | ((weigh(first) + weigh(second)) << ROW_BITS) | nextRow;
   };
 
   return { cells, startOf, createCell };
 };
 
-/** Characters after which the level follows the language. */
-const CHUNK = MAX_SUMMED;
+/** Characters of which two are read at once; the level follows the language after both. */
+const HALF = 64;
+const BOTH = 2 * HALF;
+const HALF_STEPS = HALF / 2;
+const BOTH_STEPS = HALF;
 
-/** Adds what steps count: their weight, and the chances of splits, of which every other one was looked up. */
-const addSteps = (reading: Reading, weight: number, sum: number): void => {
+/** Adds what steps count: their weight, and the chances of splits, each of which stands for so many. */
+const addSteps = (reading: Reading, weight: number, sum: number, alike: number): void => {
   const { weights, level } = reading;
-  const weigh = (feature: number, count: number) => (weights[feature] ?? 0) * count;
-  const pairs = 2 * ((sum >>> PAIR) & 0xff);
-  const splits = (2 * (sum & 0xfff)) / CERTAIN;
-  const signSplits = (2 * (sum >>> SIGN)) / CERTAIN;
+  const chance = alike / CERTAIN;
+  const splits = (sum & 0xfff) * chance;
+  const signSplits = (sum >>> SIGN) * chance;
+  const pairs = ((sum >>> PAIR) & 0xff) * alike;
   reading.tokens +=
-    weight / SIXTEENTHS +
-    weigh(PAIRS + level, pairs) +
-    weigh(PAIR_SPLITS + level, splits) +
-    weigh(SIGN_SPLITS, signSplits);
+    reading.times *
+    (weight / SIXTEENTHS +
+      (weights[PAIRS + level] ?? 0) * pairs +
+      (weights[PAIR_SPLITS + level] ?? 0) * splits +
+      (weights[SIGN_SPLITS] ?? 0) * signSplits);
   if (pairs === 0) return;
-  reading.strange += ((splits / pairs - reading.strange) * pairs) / (pairs + CHUNK);
+  reading.strange += (splits - reading.strange * pairs) / (pairs + BOTH);
   reading.level = levelOf(reading.strange);
 };
 
 /** Characters that are read from a buffer: the codes of an array are read faster than those of a string. */
-const PIECE = 2_048;
-const codes = new Uint16Array(PIECE + 2);
+const PIECE = 4_096;
+const codes = new Uint16Array(PIECE);
 const twos = new Int32Array(codes.buffer);
 const bytes = Buffer.from(codes.buffer);
+/** Characters of a text that are written faster one by one. */
+const SHORT = 32;
+
+/** Writes a text that the buffer has room for. */
+const write = (text: string, at: number): void => {
+  if (text.length > SHORT) bytes.write(text, 2 * at, 'utf16le');
+  else
+    for (let index = 0; index < text.length; index += 1) codes[at + index] = text.charCodeAt(index);
+};
 
 /**
- * Two characters are one step, and the chance of a split between them stands for two. The loop of `addTwos` calls no
- * function, and its constants are of this file: compiled, it is then twice as fast.
+ * Two characters are one step. Each waits for the one before, so two halves are read at once; the state at the start of the
+ * second is that after the last step before it. Chances of a split are looked up within the steps of the first half. The loop
+ * of `addHalves` calls no function, and its constants are of this file: compiled, it is then twice as fast.
  */
 const createReader = () => {
   const kinds = createKinds();
   const splits = createSplits();
   const { cells, startOf, createCell } = createCells();
 
-  /** Reads what is in the buffer between two places; false if a cell is missing. */
-  const addTwos = (reading: Reading, from: number, end: number): boolean => {
+  /** The row after a step of the buffer. */
+  const rowAfter = (index: number, row: number): number => {
+    const two = twos[index] ?? 0;
+    const kind = ((kinds[two & 0xffff] ?? 0) << CLASS_BITS) | (kinds[two >>> 16] ?? 0);
+    return (cells[(kind & CLASSES) | row] ?? 0) & ROW;
+  };
+
+  /** Reads two halves, so far apart, of the steps that are left; false if a cell is missing. */
+  const addHalves = (reading: Reading, from: number, left: number, gap: number): boolean => {
+    const end = (from + Math.min(left, HALF_STEPS)) | 0;
     let { row } = reading;
+    let otherRow = rowAfter(from + gap - 1, reading.start);
     let weight = 0;
     let sum = 0;
-    for (let index = from | 0; index < (end | 0); index += 1) {
+    for (let index = from | 0; index < end; index += 1) {
       const two = twos[index] ?? 0;
-      const first = kinds[two & 0xffff] ?? 0;
-      const second = kinds[two >>> 16] ?? 0;
-      const classes = ((first & CLASS) << UNIT_BITS) | (second & CLASS);
-      const cell = cells[(classes << ROW_BITS) | row] ?? 0;
-      weight = (weight + (cell >>> ROW_BITS)) | 0;
-      sum = (sum + ((splits[(first & UNIT) | (second >> UNIT_BITS)] ?? 0) & (cell >> 31))) | 0;
+      const other = twos[(index + gap) | 0] ?? 0;
+      const kind = ((kinds[two & 0xffff] ?? 0) << CLASS_BITS) | (kinds[two >>> 16] ?? 0);
+      const otherKind = ((kinds[other & 0xffff] ?? 0) << CLASS_BITS) | (kinds[other >>> 16] ?? 0);
+      const cell = cells[(kind & CLASSES) | row] ?? 0;
+      const otherCell = cells[(otherKind & CLASSES) | otherRow] ?? 0;
+      weight = (weight + cell + otherCell) | 0;
+      sum = (sum + ((splits[kind >>> UNITS] ?? 0) & (cell >> 31))) | 0;
       row = cell & ROW;
+      otherRow = otherCell & ROW;
     }
-    if (row === 0) return false;
-    reading.row = row;
-    addSteps(reading, weight & WEIGHT, sum);
+    if (row * otherRow === 0) return false;
+    reading.row = otherRow;
+    // Two for each, and as many in the second half.
+    const others = Math.min(HALF_STEPS, Math.max(0, left - gap));
+    const alike = 2 + (2 * others) / HALF_STEPS;
+    addSteps(reading, (weight & WEIGHTS) >>> ROW_BITS, sum, alike);
     return true;
   };
 
-  const fillCells = (start: number, from: number, end: number) => {
+  const fillCells = (start: number, from: number, steps: number) => {
     let row = start;
-    for (let index = 2 * from; index < 2 * end; index += 2) {
-      const first = (kinds[codes[index] ?? 0] ?? 0) & CLASS;
-      const second = (kinds[codes[index + 1] ?? 0] ?? 0) & CLASS;
-      const place = (((first << UNIT_BITS) | second) << ROW_BITS) | row;
+    for (let index = from; index < from + steps; index += 1) {
+      const two = twos[index] ?? 0;
+      const kind = ((kinds[two & 0xffff] ?? 0) << CLASS_BITS) | (kinds[two >>> 16] ?? 0);
+      const place = (kind & CLASSES) | row;
       cells[place] ||= createCell(place);
       row = (cells[place] ?? 0) & ROW;
     }
   };
 
-  const readPiece = (reading: Reading, piece: string) => {
-    bytes.write(piece, 'utf16le');
-    codes[piece.length] = 0;
-    const size = Math.ceil(piece.length / 2);
-    for (let from = 0; from < size; from += CHUNK / 2) {
-      const end = Math.min(size, from + CHUNK / 2);
-      if (addTwos(reading, from, end)) continue;
-      fillCells(reading.row, from, end);
-      addTwos(reading, from, end);
+  /** Reads so many characters of the buffer, or half of them. */
+  const readBuffer = (reading: Reading, size: number) => {
+    codes.fill(0, size, size + 2 * BOTH);
+    const end = (size + 1) >> 1;
+    for (let from = 0; from < end; from += reading.times * BOTH_STEPS) {
+      reading.times = reading.place + 2 * from < reading.whole ? 1 : 2;
+      const gap = reading.times * HALF_STEPS;
+      // The middle of what it is a sample of.
+      const at = from + (gap - HALF_STEPS) / 2;
+      if (at >= end || addHalves(reading, at, end - at, gap)) continue;
+      fillCells(reading.row, at, HALF_STEPS);
+      fillCells(reading.start, at + gap - 1, 1 + HALF_STEPS);
+      addHalves(reading, at, end - at, gap);
     }
+    reading.place += size;
   };
-  return { startOf, readPiece };
+  return { startOf, readBuffer };
 };
 /** It is made for the first text, so that no cold start waits for its tables. */
 let reader: ReturnType<typeof createReader> | undefined;
 
-export const startReading = (weights: Weights): Reading => {
+export const startReading = (weights: Weights, whole: number): Reading => {
   reader ??= createReader();
-  const row = reader.startOf(weights);
-  return { weights, row, tokens: 0, strange: ENGLISH, level: levelOf(ENGLISH) };
+  const start = reader.startOf(weights);
+  // A literal without spread: it is made for each kind of text of a request.
+  const level = levelOf(ENGLISH);
+  return {
+    weights,
+    row: start,
+    start,
+    whole,
+    place: 0,
+    times: 1,
+    tokens: 0,
+    strange: ENGLISH,
+    level,
+  };
 };
 
-/** Reads a part of a text once, in time linear in its length. */
-export const read = (reading: Reading, text: string): void => {
-  for (let from = 0; from < text.length; from += PIECE) {
-    reader?.readPiece(reading, text.slice(from, from + PIECE));
+/**
+ * Reads texts once, in time linear in their length. NUL counts as nothing, and nothing is split or joined across it: it ends
+ * each of texts that are apart, whose next one then begins a step of two.
+ */
+export const read = (reading: Reading, texts: string[], areApart: boolean): void => {
+  let size = 0;
+  for (const text of texts) {
+    for (let from = 0; from < text.length; ) {
+      const part = text.slice(from, from + PIECE - size);
+      write(part, size);
+      from += part.length;
+      size += part.length;
+      if (size < PIECE) continue;
+      reader?.readBuffer(reading, size);
+      size = 0;
+    }
+    if (!areApart) continue;
+    codes[size] = 0;
+    codes[size + 1] = 0;
+    size += 2 - (size % 2);
+    if (size < PIECE) continue;
+    reader?.readBuffer(reading, size);
+    size = 0;
   }
+  if (size > 0) reader?.readBuffer(reading, size);
 };

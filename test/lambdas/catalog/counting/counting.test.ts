@@ -5,7 +5,7 @@ const score = createScore();
 
 /** Shares of requests within 5 % and of documents within 10 %. Llama's template escapes the results of tools only. */
 const LEAST: Record<string, { requests: number; documents: number; rejected: number }> = {
-  llama: { requests: 0.9, documents: 0.55, rejected: 0.25 },
+  llama: { requests: 0.9, documents: 0.6, rejected: 0.25 },
 };
 
 describe.each(Object.keys(CHECKED))('the estimate for the family %s', (family) => {
