@@ -20,8 +20,8 @@ export const sourcesIn = ({ outputs }: Metafile): string[] =>
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 /**
- * Bundles the console for browsers: one page, one script, one style, all text, because the REST API passes no
- * bytes. The names contain a hash, so that browsers keep the files until the next version.
+ * Bundles the console for browsers: one page, one script, one style and the document of the API, all text, because the REST API
+ * passes no bytes. The names contain a hash, so that browsers keep the files until the next version.
  * @throws on build errors
  */
 export const bundleConsole = (): ConsoleFiles => buildConsole().files;
@@ -45,7 +45,10 @@ export const buildConsole = (): { files: ConsoleFiles; sources: string[] } => {
     legalComments: 'none',
     logLevel: 'warning',
   });
-  const assets: ConsoleFiles['assets'] = {};
+  const contract = readFileSync(new URL('../docs/openapi.json', import.meta.url), 'utf8');
+  const assets: ConsoleFiles['assets'] = {
+    'openapi.json': { type: 'application/json', text: contract },
+  };
   let page = readFileSync(new URL('page.html', import.meta.url), 'utf8');
   for (const { path, text } of outputFiles) {
     const name = nameOf(path);

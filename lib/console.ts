@@ -143,16 +143,18 @@ export class Console extends Construct {
     return client;
   }
 
-  /** Routes the page, its files and its calls to the admin function. */
+  /** Routes the page, its files, the document of the API and the page's calls to the admin function. */
   addRoutes(restApi: RestApi, admin: IFunction): void {
     const integration = new LambdaIntegration(admin, { allowTestInvoke: false });
     const page = restApi.root.addResource('dashboard');
     const file = page.addResource('{file}');
-    for (const resource of [page, file]) {
+    for (const resource of [page, file, restApi.root.addResource('openapi.json')]) {
       const method = resource.addMethod('GET', integration);
       acknowledge(method, {
-        'AwsSolutions-APIG4': 'The page and its files are public; its calls are authorized.',
-        'AwsSolutions-COG4': 'The page and its files are public; its calls are authorized.',
+        'AwsSolutions-APIG4':
+          'The page, its files and the document are public; calls are authorized.',
+        'AwsSolutions-COG4':
+          'The page, its files and the document are public; calls are authorized.',
       });
     }
     page.addResource('api').addResource('{proxy+}').addMethod('ANY', integration, {

@@ -2,7 +2,7 @@
 export type ConsoleFiles = {
   /** HTML with `{{settings}}` in an attribute. */
   page: string;
-  /** Scripts and styles by their names, which contain a hash of their text. */
+  /** Scripts and styles by their names, which contain a hash of their text, and the document of the API. */
   assets: Record<string, { type: string; text: string }>;
 };
 
@@ -26,7 +26,11 @@ export const CONSOLE_PATH = '/dashboard';
 /** The admin routes are here a second time, for the page's calls. */
 export const CONSOLE_API = `${CONSOLE_PATH}/api`;
 
+/** The document of the public and the admin API; at the root, and one of the console's files. */
+export const CONTRACT_PATH = '/openapi.json';
+
 /** Whether a path is the console's page or one of its files. */
 export const isConsoleFile = (path: string): boolean =>
+  path === CONTRACT_PATH ||
   path === CONSOLE_PATH ||
   (path.startsWith(`${CONSOLE_PATH}/`) && !path.startsWith(`${CONSOLE_API}/`));

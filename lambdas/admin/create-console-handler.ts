@@ -6,7 +6,7 @@ import type { Clock } from '../support/clock.ts';
 import { notFound } from '../support/errors.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
-import { CONSOLE_PATH, type ConsoleParts, type ConsoleSettings } from './console.ts';
+import { CONSOLE_PATH, CONTRACT_PATH, type ConsoleParts, type ConsoleSettings } from './console.ts';
 import { type AdminHandler, withMiddlewares } from './create-admin-handler.ts';
 
 /** The page has no inline script or style, is never framed, and connects to its origin and the sign-in only. */
@@ -60,7 +60,8 @@ const createServe = ({ readFiles, settings }: ConsoleParts) => {
     const { assets } = readFiles();
     const asset = Object.hasOwn(assets, name) ? assets[name] : undefined;
     if (!asset) throw notFound('Unknown file of the console. Reload the page.');
-    const headers = { ...security, 'content-type': asset.type, 'cache-control': IMMUTABLE };
+    const caching = `/${name}` === CONTRACT_PATH ? 'no-cache' : IMMUTABLE;
+    const headers = { ...security, 'content-type': asset.type, 'cache-control': caching };
     return { status: 200, headers, text: asset.text };
   };
 
@@ -72,9 +73,10 @@ const createServe = ({ readFiles, settings }: ConsoleParts) => {
 
   /** @throws ApiError 404 or 405 */
   return ({ request, notes }: Received): TextReply => {
-    const name = request.path.slice(CONSOLE_PATH.length);
-    notes.route = name === '' ? CONSOLE_PATH : `${CONSOLE_PATH}/{file}`;
     if (!isRead(request)) throw methodNotAllowed('GET, HEAD');
+    const { path } = request;
+    const name = path === CONTRACT_PATH ? path : path.slice(CONSOLE_PATH.length);
+    notes.route = name === '' ? CONSOLE_PATH : `${CONSOLE_PATH}/{file}`;
     return replyTo(name);
   };
 };

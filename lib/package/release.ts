@@ -66,6 +66,8 @@ const tag = (given: string | undefined): void => {
   const day = new Date().toISOString().slice(0, 10);
   rewrite('CHANGELOG.md', (text) => releasedChangelog(text, version, day));
   run('npm', 'version', '--no-git-tag-version', version);
+  // The document of the API has the version.
+  run('npm', 'run', '--silent', 'openapi');
   run('git', 'commit', '--quiet', '-am', `chore: release ${version}`);
   run('git', 'tag', `v${version}`);
 };

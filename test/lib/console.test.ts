@@ -97,6 +97,7 @@ describe('the console on AWS', () => {
       '/*/dashboard/api/*',
       '/GET/dashboard',
       '/GET/dashboard/*',
+      '/GET/openapi.json',
     ]);
   });
 

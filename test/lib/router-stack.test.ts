@@ -188,7 +188,7 @@ describe('the Function URL', () => {
       SourceArn: Match.anyValue(),
     });
     // The rest are of the schedule and of the methods below, for one function each.
-    dev.resourceCountIs('AWS::Lambda::Permission', 8);
+    dev.resourceCountIs('AWS::Lambda::Permission', 9);
   });
 });
 
@@ -223,7 +223,7 @@ describe('the REST API', () => {
     };
     expect(ids(dev, 'AWS::ApiGateway::Method', streamed)).toHaveLength(2);
     // The others are of the admin function: its API, and the console's page, files and API.
-    dev.resourceCountIs('AWS::ApiGateway::Method', 6);
+    dev.resourceCountIs('AWS::ApiGateway::Method', 7);
     dev.hasResourceProperties('AWS::ApiGateway::Resource', { PathPart: '{proxy+}' });
   });
 });

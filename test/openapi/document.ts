@@ -1,0 +1,309 @@
+/**
+ * Writes docs/openapi.json and the table of docs/admin.md: `npm run openapi`. With `--print` it prints both as JSON. It runs in a
+ * process of its own, in which the schemas of requests are built by schema-as-json.ts.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import * as z from 'zod';
+import { BODIES, NoFields } from '../../lambdas/admin/input.ts';
+import { QUERIES } from '../../lambdas/admin/queries.ts';
+import { methodOf, namesIn, OPERATIONS, type OperationName } from '../../lambdas/operations.ts';
+import { ROUTES, type RouteRow } from '../../lambdas/routes.ts';
+import project from '../../package.json' with { type: 'json' };
+import { REPLIES } from './replies.ts';
+
+type Json = Record<string, unknown>;
+
+registerHooks({
+  resolve: (specifier, context, next) =>
+    next(
+      specifier.endsWith('/support/schema.ts')
+        ? new URL('schema-as-json.ts', import.meta.url).href
+        : specifier,
+      context,
+    ),
+});
+
+/** After the hook: a query, as the admin API's input loads the original through the stores. */
+const wireOf = async (protocol: string): Promise<Record<string, Json>> =>
+  import(new URL(`../../lambdas/protocols/${protocol}/wire.ts`, import.meta.url).href);
+const [chat, messages, responses] = await Promise.all([
+  wireOf('chat'),
+  wireOf('messages'),
+  wireOf('responses'),
+]);
+
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const jsonOf = (schema: Json) => ({ content: { 'application/json': { schema } } });
+const string = { type: 'string' };
+
+type Notation = true | Notation[] | { [name: string]: Notation };
+
+const schemaOf = (notation: Notation): Json => {
+  if (notation === true) return {};
+  if (Array.isArray(notation)) return { type: 'array', items: schemaOf(notation[0] ?? true) };
+  const { '…': isOpen, ...members } = notation;
+  const entries = Object.entries(members).map(
+    ([name, member]) => [name.replace('?', ''), schemaOf(member)] as const,
+  );
+  return {
+    type: 'object',
+    properties: Object.fromEntries(entries),
+    required: Object.keys(members).filter((name) => !name.endsWith('?')),
+    ...(!isOpen && { additionalProperties: false }),
+  };
+};
+
+/** The schema of a notation such as `{ data: [{ id, name? }] }`. */
+const shapeOf = (notation: string): Json =>
+  schemaOf(
+    JSON.parse(
+      notation.replaceAll(
+        /(\w+\??|…)(:?)/g,
+        (_, name, colon) => `"${name}":${colon ? '' : 'true'}`,
+      ),
+    ) as Notation,
+  );
+
+const inputOf = (schema: z.ZodType): Json => {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  return rest;
+};
+
+const inPath = (path: string) =>
+  namesIn(path).map((name) => ({ name, in: 'path', required: true, schema: string }));
+
+const inQuery = (schema: z.ZodType | undefined): Json[] => {
+  if (!schema) return [];
+  const { properties = {}, required = [] } = inputOf(schema) as {
+    properties?: Record<string, Json>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, member]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    schema: member,
+  }));
+};
+
+const errors = (statuses: string[], envelope: string) =>
+  Object.fromEntries(
+    statuses.map((status) => [status, { $ref: `#/components/responses/${envelope}` }]),
+  );
+
+const schemaIn = <Table extends object>(table: Table, name: OperationName) =>
+  (table as Partial<Record<OperationName, z.ZodType>>)[name];
+
+const bodyOf = (name: OperationName): z.ZodType | undefined =>
+  methodOf(name) === 'GET' ? undefined : (schemaIn(BODIES, name) ?? NoFields);
+
+const ADMIN_ERRORS = ['400', '401', '403', '404', '409', '413', '415', '500', '503'];
+
+const adminOperation = (name: OperationName): Json => {
+  const [, need, path] = OPERATIONS[name];
+  const { status = 200, body: shape, about } = REPLIES[name];
+  const body = bodyOf(name);
+  return {
+    operationId: `admin.${name}`,
+    tags: ['admin'],
+    description: [`Requires: ${need}.`, about].filter(Boolean).join(' '),
+    security: [{ signature: [] }],
+    parameters: [...inPath(path), ...inQuery(schemaIn(QUERIES, name))],
+    ...(body && { requestBody: { required: true, ...jsonOf(inputOf(body)) } }),
+    responses: {
+      [status]: { description: 'Success', ...jsonOf(shapeOf(shape)) },
+      ...errors(ADMIN_ERRORS, 'Error'),
+    },
+  };
+};
+
+const REQUESTS: Record<string, string> = {
+  '/v1/chat/completions': 'ChatRequest',
+  '/v1/messages': 'MessagesRequest',
+  '/v1/responses': 'ResponsesRequest',
+  '/v1/messages/count_tokens': 'MessagesCountRequest',
+  '/v1/responses/input_tokens': 'ResponsesCountRequest',
+};
+const PUBLIC_ERRORS = ['400', '401', '402', '404', '413', '415', '429', '500', '502', '503', '504'];
+
+const publicOperation = (row: RouteRow): Json => {
+  const { method, pattern } = row;
+  const request = REQUESTS[pattern];
+  const isGeneration = 'protocol' in row;
+  const success = {
+    'application/json': { schema: { type: 'object' } },
+    ...(isGeneration && { 'text/event-stream': { schema: string } }),
+  };
+  const envelope = pattern.startsWith('/v1/messages') ? 'MessagesError' : 'Error';
+  return {
+    operationId: `${method.toLowerCase()} ${pattern}`,
+    tags: ['public'],
+    ...('endpoint' in row && { security: [{ key: [] }] }),
+    parameters: inPath(pattern),
+    ...(request && { requestBody: { required: true, ...jsonOf(ref(request)) } }),
+    responses: {
+      200: { description: 'Success', content: success },
+      ...('endpoint' in row && errors(PUBLIC_ERRORS, envelope)),
+    },
+  };
+};
+
+type Described = { path: string; method: string; operation: Json };
+
+const operationNames = Object.keys(OPERATIONS) as OperationName[];
+const described: Described[] = [
+  ...ROUTES.map((row) => ({
+    path: row.pattern,
+    method: row.method,
+    operation: publicOperation(row),
+  })),
+  ...operationNames.map((name) => ({
+    path: `/admin${OPERATIONS[name][2]}`,
+    method: methodOf(name),
+    operation: adminOperation(name),
+  })),
+];
+
+const paths: Record<string, Json> = {};
+for (const { path, method, operation } of described) {
+  paths[path] = { ...paths[path], [method.toLowerCase()]: operation };
+}
+
+const errorOf = (members: Record<string, Json>) => ({
+  type: 'object',
+  properties: { message: string, type: string, ...members },
+  required: ['message', 'type'],
+});
+const nullable = { type: ['string', 'null'] };
+
+/** Of a schema that occurs twice, all but the first are references, by the path of the first. */
+const MIN_SHARED = 200;
+const shared = (schemas: Record<string, Json>): Record<string, Json> => {
+  const counts = new Map<string, number>();
+  const count = (node: unknown): void => {
+    if (typeof node !== 'object' || node === null) return;
+    const written = JSON.stringify(node);
+    if (!Array.isArray(node) && written.length >= MIN_SHARED) {
+      counts.set(written, (counts.get(written) ?? 0) + 1);
+      if ((counts.get(written) ?? 0) > 1) return;
+    }
+    for (const child of Object.values(node)) count(child);
+  };
+  count(schemas);
+  const names = new Map<string, string>();
+  const all: Record<string, Json> = {};
+  const rewrite = (node: unknown, path: string): unknown => {
+    if (typeof node !== 'object' || node === null) return node;
+    if (Array.isArray(node)) return node.map((child) => rewrite(child, path));
+    const written = JSON.stringify(node);
+    const isSchema = ['type', 'anyOf', 'allOf'].some((name) => name in node);
+    if (!isSchema || (counts.get(written) ?? 0) < 2) return rewriteMembers(node, path);
+    const known = names.get(written);
+    if (known !== undefined) return ref(known);
+    let name = path;
+    for (let n = 2; name in all; n += 1) name = `${path}.${n}`;
+    names.set(written, name);
+    all[name] = {};
+    all[name] = rewriteMembers(node, path);
+    return ref(name);
+  };
+  const rewriteMembers = (node: object, path: string): Json =>
+    Object.fromEntries(
+      Object.entries(node).map(([name, child]) => {
+        const isStep = /^(?:properties|items|anyOf|allOf|type)$/.test(name);
+        return [name, rewrite(child, isStep ? path : `${path}.${name}`)];
+      }),
+    );
+  for (const [name, schema] of Object.entries(schemas)) all[name] = rewriteMembers(schema, name);
+  return all;
+};
+
+const document = {
+  openapi: '3.1.0',
+  info: {
+    title: 'Model router',
+    version: project.version,
+    description: 'Generated from the schemas that validate: `npm run openapi`.',
+  },
+  paths,
+  components: {
+    securitySchemes: {
+      key: {
+        type: 'http',
+        scheme: 'bearer',
+        description: 'A key of the router, or in `x-api-key`.',
+      },
+      signature: { type: 'apiKey', in: 'header', name: 'authorization', description: 'AWS SigV4' },
+    },
+    responses: Object.fromEntries(
+      ['Error', 'MessagesError'].map((name) => [
+        name,
+        { description: 'An error, with its message', ...jsonOf(ref(name)) },
+      ]),
+    ),
+    schemas: {
+      ...shared({
+        ChatRequest: chat.ChatRequest ?? {},
+        MessagesRequest: messages.MessagesRequest ?? {},
+        MessagesCountRequest: messages.CountRequest ?? {},
+        ResponsesRequest: responses.ResponsesRequest ?? {},
+        ResponsesCountRequest: responses.CountRequest ?? {},
+      }),
+      Error: {
+        type: 'object',
+        properties: { error: errorOf({ param: nullable, code: nullable }) },
+        required: ['error'],
+      },
+      MessagesError: {
+        type: 'object',
+        properties: { type: { const: 'error' }, error: errorOf({}), request_id: string },
+        required: ['type', 'error', 'request_id'],
+      },
+    },
+  },
+};
+
+/** `{ id, name? }` of the members of a body. */
+const membersOf = (schema: z.ZodType): string => {
+  const { properties = {}, required = [] } = inputOf(schema) as {
+    properties?: object;
+    required?: string[];
+  };
+  const names = Object.keys(properties).map((name) =>
+    required.includes(name) ? name : `${name}?`,
+  );
+  return names.length === 0 ? '`{}`' : `\`{ ${names.join(', ')} }\``;
+};
+
+const rowOf = (name: OperationName): string => {
+  const query = inQuery(schemaIn(QUERIES, name)).map(({ name: member }) => `${member}=`);
+  const body = bodyOf(name);
+  const { status, body: shape, about } = REPLIES[name];
+  const address = [`/admin${OPERATIONS[name][2]}`, query.join('&')].filter(Boolean).join('?');
+  const reply = [status, `\`${shape}\``].filter(Boolean).join(' ');
+  const cells = [
+    `\`${methodOf(name)} ${address}\``,
+    body ? membersOf(body) : '',
+    about === undefined ? reply : `${reply}; ${about}`,
+  ];
+  return `| ${cells.join(' | ')} |`.replaceAll(' |  | ', ' | | ');
+};
+
+const table = ['| Path | Body | Response |', '|---|---|---|', ...operationNames.map(rowOf)].join(
+  '\n',
+);
+
+/** A line for each operation and schema. */
+const text = `${JSON.stringify(document).replaceAll(/(?<=[{}],?)(?="[/\w.]+":\{"(?:get|post|type|anyOf|allOf|description)")/g, '\n')}\n`;
+
+if (process.argv.includes('--print')) {
+  process.stdout.write(JSON.stringify({ text, table }));
+} else {
+  writeFileSync('docs/openapi.json', text);
+  const page = readFileSync('docs/admin.md', 'utf8');
+  writeFileSync(
+    'docs/admin.md',
+    page.replace(/\| Path \| Body \| Response \|\n(?:\|.*\n)+/, () => `${table}\n`),
+  );
+}
