@@ -9,7 +9,16 @@ if (major < 24) {
   );
 }
 
+/** Folders of the newest SDKs, which `npm run scenes -- --latest` plays the tests with. */
+const newest: Record<string, string> = JSON.parse(process.env.NEWEST_SDKS ?? '{}');
+
 export default defineConfig({
+  resolve: {
+    alias: Object.entries(newest).map(([name, replacement]) => ({
+      find: new RegExp(`^${name}$`),
+      replacement,
+    })),
+  },
   test: {
     include: ['test/**/*.test.ts'],
     // npm run test:browser

@@ -16,14 +16,19 @@ const AGENTS = {
 
 export type AgentPackage = keyof typeof AGENTS;
 
-export const versionOf = (name: AgentPackage): string => AGENTS[name];
+/** What is played: the versions above in a folder, or others in another one. */
+const chosen: { versions: Partial<Record<AgentPackage, string>>; folder: string } = {
+  versions: AGENTS,
+  folder: fileURLToPath(new URL('../../.tmp/agents', import.meta.url)),
+};
 
-const FOLDER = fileURLToPath(new URL('../../.tmp/agents', import.meta.url));
+export const versionOf = (name: AgentPackage): string => chosen.versions[name] ?? '';
+
 const INSTALL_MS = 600_000;
 
 const installed = (name: string): string | undefined => {
   try {
-    const manifest = join(FOLDER, 'node_modules', name, 'package.json');
+    const manifest = join(chosen.folder, 'node_modules', name, 'package.json');
     return JSON.parse(readFileSync(manifest, 'utf8')).version;
   } catch {
     return undefined;
@@ -33,21 +38,34 @@ const installed = (name: string): string | undefined => {
 /** The path of an installed agent's command. */
 export const commandOf = (
   name: 'claude' | 'codex' | 'opencode' | 'qwen' | 'cline' | 'cn' | 'pi',
-): string => join(FOLDER, 'node_modules/.bin', name);
+): string => join(chosen.folder, 'node_modules/.bin', name);
 
-/** Brings the agents into an ignored folder, unless these versions are there. @throws Error */
+/** Brings the chosen agents into their folder, unless these versions are there. @throws Error */
 export const installAgents = async (): Promise<void> => {
-  if (Object.entries(AGENTS).every(([name, version]) => installed(name) === version)) return;
-  mkdirSync(FOLDER, { recursive: true });
+  const { versions, folder } = chosen;
+  if (Object.entries(versions).every(([name, version]) => installed(name) === version)) return;
+  mkdirSync(folder, { recursive: true });
   // Their install scripts put the binary of this machine in place.
-  const allowScripts = Object.fromEntries(Object.keys(AGENTS).map((name) => [name, true]));
-  const manifest = { private: true, dependencies: AGENTS, allowScripts };
-  writeFileSync(join(FOLDER, 'package.json'), JSON.stringify(manifest));
+  const allowScripts = Object.fromEntries(Object.keys(versions).map((name) => [name, true]));
+  const manifest = { private: true, dependencies: versions, allowScripts };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
   const { code, stderr } = await run('npm', ['install', '--no-audit', '--no-fund'], {
-    cwd: FOLDER,
+    cwd: folder,
     env: process.env,
     input: '',
     timeoutMs: INSTALL_MS,
   });
   if (code !== 0) throw new Error(`npm could not install the agents:\n${stderr}`);
+};
+
+/** Installs the newest versions of these agents in a folder of their own. @throws Error */
+export const installLatest = async (names: AgentPackage[]): Promise<void> => {
+  const newest = async (name: AgentPackage) => {
+    const options = { cwd: '.', env: process.env, input: '', timeoutMs: INSTALL_MS };
+    const { stdout } = await run('npm', ['view', name, 'version'], options);
+    return [name, stdout.trim()] as const;
+  };
+  chosen.versions = Object.fromEntries(await Promise.all(names.map(newest)));
+  chosen.folder = fileURLToPath(new URL('../../.tmp/latest', import.meta.url));
+  await installAgents();
 };
