@@ -30,15 +30,16 @@ const linesOf = (path: string, headers: IncomingMessage['headers'], body: Json):
   ...(Array.isArray(body.tools) ? body.tools : []).map((one) => `${path} ${toolLine(one)}`),
 ];
 
-/** Begins to note requests; returns what was noted since the last time. */
-export const noteShapes = (): (() => Shape) => {
+/** Begins to note requests to a router; returns what was noted since the last time. */
+export const noteShapes = (baseUrl: string): (() => Shape) => {
+  const { host } = new URL(baseUrl);
   let noted = new Set<string>();
   subscribe('http.server.request.start', (message) => {
     const { request } = Started.parse(message);
     const [path = ''] = (request.url ?? '').split('?');
     if (request.method !== 'POST' || !/^\/v1\/(?:chat|messages$|responses$)/.test(path)) return;
-    // The embedded upstreams listen in this process as well; they are called with the router's user agent, or none.
-    if (request.headers['user-agent'] === undefined) return;
+    // The embedded upstreams listen in this process as well.
+    if (request.headers.host !== host) return;
     const pieces: Buffer[] = [];
     const { push } = request;
     request.push = (piece: Buffer | null, ...rest) => {

@@ -30,7 +30,7 @@ const agents = AGENTS.filter(({ name }) => isWanted(name));
 const packages = [...new Set(agents.map((one) => one.package))];
 
 const playAgents = async (stage: Stage): Promise<Result[]> => {
-  const take = noteShapes();
+  const take = noteShapes(stage.router.baseUrl);
   const results = new Map<AgentPackage, Result>();
   for (const agent of agents) {
     const failures = await performAgent(stage, agent);
@@ -65,7 +65,11 @@ const playSdks = async (): Promise<Result[]> => {
   const sdks = SDKS.filter(isWanted);
   if (sdks.length === 0) return [];
   const roots = await installSdks(sdks);
-  const env = { ...process.env, NEWEST_SDKS: JSON.stringify(Object.fromEntries(roots)) };
+  const env = {
+    ...process.env,
+    NO_COLOR: '1',
+    NEWEST_SDKS: JSON.stringify(Object.fromEntries(roots)),
+  };
   const tests = TESTS.map((name) => `test/sdk/${name}.test.ts`);
   const options = { cwd: ROOT, env, input: '', timeoutMs: SDK_MS };
   const { code, stdout } = await run('npx', ['vitest', 'run', ...tests], options);
