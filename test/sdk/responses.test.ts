@@ -295,7 +295,7 @@ test.each([
   const asked = { model: MODEL_ON.chat, input: 'say hi', ...fields };
   const error = await rejection<SdkError>(connect().responses.create(asked));
   expect(error).toMatchObject({ status: 400, param, type: 'invalid_request_error' });
-  expect(error.message).toMatch(/is not supported.*: (?:send the whole conversation|wait)/);
+  expect(error.message).toMatch(/(?:is not supported|needs a plan).*: (?:send the whole conversation|wait)/);
 });
 
 test('an item reference to a text is a 400 that names the setting of the AI SDK', async () => {
@@ -316,7 +316,7 @@ test('compaction is a 404 that says that it is not offered', async () => {
   });
 });
 
-test('reading, cancelling and deleting a stored response is a 400 that names POST /v1/responses', async () => {
+test('reading, cancelling and deleting a stored response is a 400 that names the plan without a store', async () => {
   const { responses } = connect();
   const asks = [
     responses.retrieve('resp_1'),
@@ -326,7 +326,7 @@ test('reading, cancelling and deleting a stored response is a 400 that names POS
   for (const ask of asks) {
     expect(await rejection<SdkError>(ask)).toMatchObject({
       status: 400,
-      message: expect.stringContaining('POST /v1/responses'),
+      message: expect.stringContaining('The plan of this API key store'),
     });
   }
 });
