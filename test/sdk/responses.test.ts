@@ -295,7 +295,9 @@ test.each([
   const asked = { model: MODEL_ON.chat, input: 'say hi', ...fields };
   const error = await rejection<SdkError>(connect().responses.create(asked));
   expect(error).toMatchObject({ status: 400, param, type: 'invalid_request_error' });
-  expect(error.message).toMatch(/(?:is not supported|needs a plan).*: (?:send the whole conversation|wait)/);
+  expect(error.message).toMatch(
+    /(?:is not supported|needs a plan).*: (?:send the whole conversation|wait)/,
+  );
 });
 
 test('an item reference to a text is a 400 that names the setting of the AI SDK', async () => {
