@@ -11,9 +11,29 @@ import type { OptionName } from './read-arguments.ts';
 import { REQUEST_COMMANDS } from './request-commands.ts';
 import { USAGE_COMMANDS } from './usage-commands.ts';
 
-const PLAN_COLUMNS = ['id', 'rpm', 'quota', 'period', 'concurrency', 'models', 'replay', 'state'];
+const PLAN_COLUMNS = [
+  'id',
+  'rpm',
+  'quota',
+  'period',
+  'concurrency',
+  'models',
+  'replay',
+  'state',
+  'loops',
+];
 const PLAN_OPTIONS: OptionName[] = [
-  ...(['rpm', 'quota', 'period', 'concurrency', 'model', 'replay', 'state', 'require'] as const),
+  ...([
+    'rpm',
+    'quota',
+    'period',
+    'concurrency',
+    'model',
+    'replay',
+    'state',
+    'require',
+    'loops',
+  ] as const),
 ];
 const OUTCOME_COLUMNS = ['id', 'outcome'];
 const ID = { operands: { id: 'ID' } };

@@ -19,6 +19,7 @@ const OPTIONS = {
   replay: TEXT,
   state: TEXT,
   require: LIST,
+  loops: TEXT,
   'max-usd': TEXT,
   pause: FLAG,
   resume: FLAG,

@@ -58,6 +58,8 @@ type Fields = {
   outcome: 'finished' | 'abandoned' | 'failed';
   /** The response was ended early by the deadline. */
   cut: boolean;
+  /** The history of the request ends in a loop. */
+  loop: boolean;
   /** The response is that of an earlier request with the same idempotency key. */
   replayed: boolean;
   /** Names of an error and of its causes. */
@@ -111,6 +113,7 @@ type OfAnswer =
   | 'reasoningTokens'
   | 'outcome'
   | 'cut'
+  | 'loop'
   | 'replayed';
 
 export type RequestFields = Line<

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { REPLAY_MODES } from '../stores/plan-store.ts';
+import { LOOP_MODES, REPLAY_MODES } from '../stores/plan-store.ts';
 import { DAY_MS, HOUR_MS } from '../support/clock.ts';
 import { describeIssue } from '../support/describe-issue.ts';
 import { invalidRequest } from '../support/errors.ts';
@@ -104,6 +104,7 @@ const PlanFields = {
   replay: z.enum(REPLAY_MODES).exactOptional(),
   state: z.enum(STATE_MODES).exactOptional(),
   require: Requirement.exactOptional(),
+  loops: z.enum(LOOP_MODES).exactOptional(),
 };
 const NewPlan = z.strictObject({ id: Id, ...PlanFields });
 
@@ -117,6 +118,7 @@ const PlanChange = z.strictObject({
   replay: PlanFields.replay,
   state: PlanFields.state,
   require: Requirement.nullable().exactOptional(),
+  loops: PlanFields.loops,
 });
 
 const Email = z

@@ -69,6 +69,7 @@ const notedIn = ({ notes }: Call) => ({
   firstContentMs: notes.firstContentMs,
   finish: notes.finish,
   isCut: notes.cut,
+  isLoop: notes.loop,
 });
 
 /** The estimate, and what it was made of where the provider has counted the same prompt. */

@@ -15,6 +15,7 @@ import { type CheckDeps, type CheckedCall, checkCall } from './check-call.ts';
 import type { Call, Endpoint, Reply } from './endpoint.ts';
 import { discard, type FetchAnswer, type Fetched } from './fetch-answer.ts';
 import { createFuse, type Fuse } from './fuse.ts';
+import { warnOfLoop } from './loops.ts';
 import { estimateOn } from './prompt.ts';
 import { publicError } from './public-error.ts';
 import { respondWhole, respondWithStream } from './respond.ts';
@@ -165,7 +166,7 @@ const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'replay'>): Run => {
 };
 
 /** Also on a 429 or 5xx, which is all that a caller with used-up limits gets. */
-const withRetirement = async (replying: Promise<Reply>, headers: HeaderMap): Promise<Reply> => {
+const withHeadersOf = async (replying: Promise<Reply>, headers: HeaderMap): Promise<Reply> => {
   try {
     const reply = await replying;
     return { ...reply, headers: { ...reply.headers, ...headers } };
@@ -179,16 +180,17 @@ export const createGenerate = ({ replay, ...deps }: GenerateDeps): Endpoint => {
   const run = createRun(deps);
   return async (call) => {
     let checked: CheckedCall;
+    let warning: HeaderMap | undefined;
     try {
       checked = checkCall(deps, call);
+      warning = warnOfLoop(checked);
     } catch (error) {
       return refuse(call, error);
     }
     const { asked, model } = checked;
     const { keepWith } = call;
     const reply = replay(checked, keepWith ? (again, keeper) => run(again, keepWith(keeper)) : run);
-    return asked.retires === undefined
-      ? reply
-      : withRetirement(reply, retirementHeaders(asked, model));
+    const retiring = asked.retires === undefined ? undefined : retirementHeaders(asked, model);
+    return warning || retiring ? withHeadersOf(reply, { ...warning, ...retiring }) : reply;
   };
 };

@@ -45,6 +45,8 @@ export const publicSession = ({ records, isComplete }: Session, id: string) => {
     first_at: formatInstant(first),
     last_at: formatInstant(last),
     duration_ms: last - first,
+    /** Requests whose history ended in a loop. */
+    loops: records.filter(({ isLoop }) => isLoop).length,
     ...publicSums(sums),
     cache_share: inputTokens === 0 ? null : cacheReadTokens / inputTokens,
     is_complete: isComplete,

@@ -102,6 +102,7 @@ export const summaryOf = (record: RequestRecord) => ({
   cost_usd: record.costNanos === undefined ? null : dollarsOf(record.costNanos),
   cost_source: record.costSource ?? null,
   cost_incomplete: record.costIncomplete ?? [],
+  loop: record.isLoop ?? false,
   ...whoOf(record),
 });
 

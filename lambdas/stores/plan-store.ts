@@ -10,6 +10,9 @@ export const REPLAY_MODES = ['header', 'retries', 'off'] as const;
 export type ReplayMode = (typeof REPLAY_MODES)[number];
 
 export type StateMode = (typeof STATE_MODES)[number];
+/** What happens to a request whose history ends in a loop: `warn` when absent. */
+export const LOOP_MODES = ['off', 'warn', 'stop'] as const;
+export type LoopMode = (typeof LOOP_MODES)[number];
 
 /** Limits of a key. Every request counts as one unit, regardless of its size. */
 export type Plan = {
@@ -29,6 +32,7 @@ export type Plan = {
   state?: StateMode;
   /** Words that the labels of a target must have, one of each; any target when absent. */
   require?: { region?: string[]; retention?: string[] };
+  loops?: LoopMode;
 };
 
 /** A plan that a later version wrote: its keys are denied with 503. */
@@ -45,6 +49,7 @@ export const isSamePlan = (one: Plan, other: Plan): boolean =>
   one.concurrency === other.concurrency &&
   one.replay === other.replay &&
   one.state === other.state &&
+  one.loops === other.loops &&
   sameList(one.models, other.models) &&
   sameList(one.require?.region, other.require?.region) &&
   sameList(one.require?.retention, other.require?.retention);

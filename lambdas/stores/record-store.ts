@@ -118,6 +118,8 @@ export type RequestRecord = {
   finish?: string;
   /** The response was ended early by the deadline. */
   isCut?: boolean;
+  /** The history that the request carries ends in a loop. */
+  isLoop?: boolean;
   /** The response ended well, and its charge could not be written: the unit is refunded. */
   isChargeLost?: boolean;
   /** Lambda's id of the invocation. */

@@ -201,7 +201,7 @@ test('a list is printed as a table with right-aligned numbers', async () => {
   );
   const { out } = await admin('plans');
   const lines = out.split('\n');
-  expect(lines[0]).toMatch(/^ID +RPM +QUOTA +PERIOD +CONCURRENCY +MODELS +REPLAY +STATE$/);
+  expect(lines[0]).toMatch(/^ID +RPM +QUOTA +PERIOD +CONCURRENCY +MODELS +REPLAY +STATE +LOOPS$/);
   expect(lines.find((line) => line.startsWith('wide'))).toMatch(
     /^wide +5 +100000 +hour .* retries/,
   );

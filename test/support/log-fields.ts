@@ -76,6 +76,7 @@ export const LOG_FIELDS: Record<'level' | 'event' | keyof LogFields, Check> = {
   upstreamStatus: number,
   firstContentMs: number,
   replayed: flag,
+  loop: flag,
   finish: text(/^[a-z-]+$/),
   inputTokens: number,
   inputEstimated: flag,

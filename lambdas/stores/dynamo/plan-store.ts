@@ -10,6 +10,7 @@ import {
 import { PARTITION_KEY, STATE_MODES } from '../../tables.ts';
 import {
   isSamePlan,
+  LOOP_MODES,
   type Plan,
   type PlanStore,
   REPLAY_MODES,
@@ -32,6 +33,7 @@ const StoredPlan = object({
   require: exactOptional(
     object({ region: exactOptional(list(string)), retention: exactOptional(list(string)) }),
   ),
+  loops: exactOptional(oneOf(LOOP_MODES)),
   /** Incremented by every write; absent in plans of version 0.1.0. */
   revision: exactOptional(number),
 });
@@ -56,7 +58,7 @@ const SET =
 
 /** Sets the optional fields that a plan has, and removes the others. */
 const writeOf = (plan: Plan) => {
-  const optional = ['concurrency', 'models', 'replay', 'state', 'require'] as const;
+  const optional = ['concurrency', 'models', 'replay', 'state', 'require', 'loops'] as const;
   const own = (isSet: boolean) =>
     optional.filter((name) => (plan[name] !== undefined) === isSet) as string[];
   const needs = (isSet: boolean) => ((plan.require !== undefined) === isSet ? [NEEDS] : []);
@@ -79,7 +81,7 @@ const ASSIGN = { update: 'SET #assignedAt = :now', condition: '#rpm >= :zero' };
  */
 const DELETE = {
   update:
-    'SET #rpm = :none, #quota = :none REMOVE #concurrency, #models, #replay, #state, #require, #needs, #assignedAt',
+    'SET #rpm = :none, #quota = :none REMOVE #concurrency, #models, #replay, #state, #require, #needs, #loops, #assignedAt',
   condition: '#rpm >= :zero AND (attribute_not_exists(#assignedAt) OR #assignedAt < :since)',
 };
 
@@ -93,6 +95,7 @@ const NAMES = {
   '#state': 'state',
   '#require': 'require',
   '#needs': NEEDS,
+  '#loops': 'loops',
   '#revision': 'revision',
   '#assignedAt': 'assignedAt',
 };
@@ -120,7 +123,7 @@ export const createDynamoPlanStore = (options: TableOptions): PlanStore => {
   const table = createTable(options);
 
   const put = (plan: Plan, condition?: string, revision?: unknown) => {
-    const { id, rpm, quota, period, concurrency, models, replay, state, require } = plan;
+    const { id, rpm, quota, period, concurrency, models, replay, state, require, loops } = plan;
     const write = writeOf(plan);
     return table.apply(id, condition === undefined ? write : { ...write, condition }, {
       names: NAMES,
@@ -134,6 +137,7 @@ export const createDynamoPlanStore = (options: TableOptions): PlanStore => {
         ':state': state,
         ':require': require,
         ':needs': require && NEEDED,
+        ':loops': loops,
         ':revision': revision,
         ':zero': 0,
         ':one': 1,
