@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { models, synthTemplate } from '../lib/synth.ts';
 import { bundleFor, environmentFor } from '../runtime/start-function.ts';
@@ -9,6 +10,7 @@ import {
   frozenAddress,
   type Items,
   readCode,
+  readScripts,
   type Services,
   startFunctions,
   startServices,
@@ -21,8 +23,8 @@ const dayOf = (release: string): Day & { items: Items } =>
   JSON.parse(readFileSync(new URL(`${release}/day.json`, FROZEN), 'utf8'));
 
 const codeOf = (release: string) => ({
-  router: readCode(new URL(`${release}/router.cjs.gz`, FROZEN)),
-  admin: readCode(new URL(`${release}/admin.cjs.gz`, FROZEN)),
+  router: readCode(fileURLToPath(new URL(release, FROZEN)), 'router'),
+  admin: readCode(fileURLToPath(new URL(release, FROZEN)), 'admin'),
 });
 
 /** What this checkout ships, around the same catalog. */
@@ -34,9 +36,7 @@ const bundleCurrent = () => {
   const bundles = ['router', 'admin'].map((name) =>
     bundleFor({ models: frozen }, { entry: `lambdas/${name}.ts` }),
   );
-  const [router = '', admin = ''] = bundles.map(({ folder }) =>
-    readFileSync(`${folder}/index.cjs`, 'utf8'),
-  );
+  const [router = {}, admin = {}] = bundles.map(({ folder }) => readScripts(folder));
   for (const { remove } of bundles) remove();
   return { router, admin };
 };

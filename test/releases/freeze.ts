@@ -3,7 +3,7 @@
  *
  *   node test/releases/freeze.ts v0.2.0 0.2.0
  *
- * writes into test/fixtures/releases/0.2.0/: `stores.mjs`, what it does with its tables; `router.cjs.gz` and `admin.cjs.gz`, its
+ * writes into test/fixtures/releases/0.2.0/: `stores.mjs`, what it does with its tables; `router.json.gz` and `admin.json.gz`, its
  * functions; `day.json`, every item that a day of it leaves, and what it reads of them; `resources.json`, the resources with data of
  * its prod stage. A release is frozen once, when it is tagged, and never edited: what exists is not written again.
  */
@@ -25,7 +25,7 @@ import { build } from 'esbuild';
 import { environmentFor } from '../runtime/start-function.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
 import { playDay } from './day.ts';
-import { frozenAddress, readCode, startFunctions, startServices } from './services.ts';
+import { frozenAddress, readCode, readScripts, startFunctions, startServices } from './services.ts';
 
 /** Those that the release has. */
 const EXPORTED = [
@@ -91,7 +91,7 @@ const functionOf = (sources: string, entry: string): Buffer => {
   const outdir = join(sources, `out-${entry}`);
   const options = JSON.stringify({ entry: `lambdas/${entry}.ts`, outdir, catalog });
   runIn(sources, `import { bundle } from './lib/bundle/bundle.ts'; bundle(${options});`);
-  return gzipSync(readFileSync(join(outdir, 'index.cjs')), { level: 9 });
+  return gzipSync(JSON.stringify(readScripts(outdir)), { level: 9 });
 };
 
 /** Logical ids and types of what a prod stage keeps when its template has it no more. */
@@ -117,8 +117,7 @@ const dayOf = async (): Promise<string> => {
     ...{ PROJECTS_TABLE: TABLE_NAMES.projects, ANSWERS_TABLE: TABLE_NAMES.answers },
     REPLAY_HOURS: '24',
   };
-  const codeOf = (name: string) => readCode(join(folder, `${name}.cjs.gz`));
-  const code = { router: codeOf('router'), admin: codeOf('admin') };
+  const code = { router: readCode(folder, 'router'), admin: readCode(folder, 'admin') };
   const functions = startFunctions(services, code, { router: env, admin: env });
   try {
     const { keys, reads } = await playDay({ services, functions });
@@ -140,7 +139,7 @@ try {
   await freeze('stores.mjs', () => storesOf(sources));
   await freeze('resources.json', () => resourcesOf(sources));
   for (const entry of ['router', 'admin'])
-    await freeze(`${entry}.cjs.gz`, () => functionOf(sources, entry));
+    await freeze(`${entry}.json.gz`, () => functionOf(sources, entry));
   await freeze('day.json', dayOf);
 } finally {
   rmSync(sources, { recursive: true });

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -118,17 +118,36 @@ export const startServices = async () => {
 export type Services = Awaited<ReturnType<typeof startServices>>;
 
 /** The code of a function, whose catalog has the frozen addresses. */
-const unpack = (code: string, { addresses }: Services): string => {
+const unpack = (code: Code, { addresses }: Services): string => {
   const folder = mkdtempSync(join(tmpdir(), 'frozen-'));
-  const local = PROTOCOLS.reduce(
-    (text, protocol) => text.replaceAll(frozenAddress(protocol), addresses[protocol]),
-    code,
-  );
-  writeFileSync(join(folder, 'index.cjs'), local);
+  for (const [name, script] of Object.entries(code)) {
+    const local = PROTOCOLS.reduce(
+      (text, protocol) => text.replaceAll(frozenAddress(protocol), addresses[protocol]),
+      script,
+    );
+    writeFileSync(join(folder, name), local);
+  }
   return folder;
 };
 
-export const readCode = (file: string | URL): string => gunzipSync(readFileSync(file)).toString();
+/** The scripts of a function by file name. */
+export type Code = Record<string, string>;
+
+/** The scripts in the folder of a function. */
+export const readScripts = (folder: string): Code => {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.cjs'));
+  return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+};
+
+const unzip = (file: string): string => gunzipSync(readFileSync(file)).toString();
+
+/** A frozen function: releases up to 0.2.0 had one script. */
+export const readCode = (folder: string, name: string): Code => {
+  const only = join(folder, `${name}.cjs.gz`);
+  return existsSync(only)
+    ? { 'index.cjs': unzip(only) }
+    : (JSON.parse(unzip(join(folder, `${name}.json.gz`))) as Code);
+};
 
 export type Called = {
   path: string;
@@ -152,7 +171,7 @@ const OPERATOR = { userArn: 'arn:aws:iam::000000000000:user/olga', sourceIp: '19
 /** Both functions of a release on these services, each with the variables that it is given. */
 export const startFunctions = (
   services: Services,
-  code: { router: string; admin: string },
+  code: { router: Code; admin: Code },
   env: { router: Record<string, string>; admin: Record<string, string> },
 ) => {
   const folders = [unpack(code.router, services), unpack(code.admin, services)] as const;
