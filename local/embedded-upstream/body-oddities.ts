@@ -65,6 +65,3 @@ export const ODD_BYTES = {
 
 export type OddBodyName = keyof typeof ODD_BODIES;
 export type OddBytesName = keyof typeof ODD_BYTES;
-
-export const isOddBody = (name: string): name is OddBodyName => Object.hasOwn(ODD_BODIES, name);
-export const isOddBytes = (name: string): name is OddBytesName => Object.hasOwn(ODD_BYTES, name);

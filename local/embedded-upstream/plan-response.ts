@@ -1,10 +1,27 @@
-import type { GenerationRequest } from '../../lambdas/protocols/generation.ts';
+import type {
+  Generation,
+  GenerationRequest,
+  ResponseMeta,
+} from '../../lambdas/protocols/generation.ts';
 import { readDirectives } from './directives.ts';
 import { type Fault, faultOfModel, parseFault } from './faults.ts';
 import { generate } from './model.ts';
-import type { PlannedResponse } from './planned-response.ts';
 import { readPrompt } from './prompt.ts';
 import type { Wire } from './wires.ts';
+
+/** Everything that determines one response of the embedded upstream. */
+export type PlannedResponse = {
+  protocol: Wire['protocol'];
+  request: GenerationRequest;
+  generation: Generation;
+  /** Its `model` is the upstream's model name. */
+  meta: ResponseMeta;
+  fault: Fault | undefined;
+  /** The message of an error. */
+  failureText: string;
+  /** Delay before every message, in milliseconds. */
+  delayMs: number;
+};
 
 const faultOfPrompt = (request: GenerationRequest): Fault | undefined =>
   parseFault(readDirectives(readPrompt(request).text).fault ?? '');

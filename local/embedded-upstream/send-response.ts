@@ -5,9 +5,8 @@ import type {
   GenerationEvent,
 } from '../../lambdas/protocols/generation.ts';
 import { formatSse } from '../../lambdas/protocols/streams/sse.ts';
-import type { Fault } from './faults.ts';
-import { breakOff, breakOffIndex, sendFault } from './misbehave.ts';
-import type { PlannedResponse } from './planned-response.ts';
+import { breakOff, breakOffIndex, type Fault, sendFault } from './faults.ts';
+import type { PlannedResponse } from './plan-response.ts';
 import type { ResponseWriter } from './response-writer.ts';
 import { PAUSE, STREAM_ODDITIES } from './stream-oddities.ts';
 import { words } from './words.ts';

@@ -128,6 +128,3 @@ export const STREAM_ODDITIES = {
 } satisfies Record<string, Oddity>;
 
 export type StreamOddity = keyof typeof STREAM_ODDITIES;
-
-export const isStreamOddity = (name: string): name is StreamOddity =>
-  Object.hasOwn(STREAM_ODDITIES, name);
