@@ -33,6 +33,35 @@ const isFinal = (outcome: Attempt['outcome']) =>
 const otherThan = (tombstoned: number, next: number, shards: number): number =>
   next === tombstoned ? 1 + (next % shards) : next;
 
+/** A limit of 0, which a condition cannot distinguish from an absent counter: no write. */
+const denyByRead = async (bank: Bank, reservation: Reservation): Promise<ReserveResult> => {
+  const items = await bank.readAll(reservation.meterId);
+  const snapshot = snapshotOf(items, reservation);
+  const own = items.map((item) => ownOutcomeIn(item, reservation));
+  const outcome =
+    own.find((found) => found !== undefined) ??
+    limitReached(snapshot, reservation) ??
+    'rate-limited';
+  return { ...snapshot, outcome, hasStaleMarks: false };
+};
+
+/** Without a limit of 0 sends the reservation, and notes that there may be a unit to refund. */
+const createNoting =
+  ({ bank, ledger }: Pick<AttemptParts & { bank: Bank }, 'bank' | 'ledger'>) =>
+  <Result extends ReserveResult | undefined>(send: (reservation: Reservation) => Promise<Result>) =>
+  async (reservation: Reservation): Promise<Result | ReserveResult> => {
+    if (reservation.quota < 1 || reservation.rpm < 1) return denyByRead(bank, reservation);
+    try {
+      const result = await send(reservation);
+      if (result && result.outcome !== 'admitted') ledger.end(reservation.requestId);
+      return result;
+    } catch (error) {
+      // If it failed before its first write was sent, there is nothing to refund.
+      if (!reservation.isRepeat) ledger.begin(reservation.requestId, reservation.meterId);
+      throw error;
+    }
+  };
+
 /**
  * Reserves a unit in one conditional write, or finds why it is denied. A meter is one item until that item is full
  * or throttled; then it is sharded.
@@ -42,6 +71,7 @@ export const createReserve = (
 ): Pick<MeterStore, 'reserve' | 'reserveUnconfirmed'> => {
   const { bank, ledger, throttles } = parts;
   const tryIn = createTry(parts);
+  const noting = createNoting(parts);
   /** Sharded meters, as this process saw them last. */
   const roots = createLruCache<Root>(MAX_METERS);
   /** The last of the reservations of a window that make room. */
@@ -189,35 +219,6 @@ export const createReserve = (
       return reserveElsewhere(reservation, error);
     }
   };
-
-  /** A limit of 0, which a condition cannot distinguish from an absent counter: no write. */
-  const denyByRead = async (reservation: Reservation): Promise<ReserveResult> => {
-    const items = await bank.readAll(reservation.meterId);
-    const snapshot = snapshotOf(items, reservation);
-    const own = items.map((item) => ownOutcomeIn(item, reservation));
-    const outcome =
-      own.find((found) => found !== undefined) ??
-      limitReached(snapshot, reservation) ??
-      'rate-limited';
-    return { ...snapshot, outcome, hasStaleMarks: false };
-  };
-
-  const noting =
-    <Result extends ReserveResult | undefined>(
-      send: (reservation: Reservation) => Promise<Result>,
-    ) =>
-    async (reservation: Reservation): Promise<Result | ReserveResult> => {
-      if (reservation.quota < 1 || reservation.rpm < 1) return denyByRead(reservation);
-      try {
-        const result = await send(reservation);
-        if (result && result.outcome !== 'admitted') ledger.end(reservation.requestId);
-        return result;
-      } catch (error) {
-        // If it failed before its first write was sent, there is nothing to refund.
-        if (!reservation.isRepeat) ledger.begin(reservation.requestId, reservation.meterId);
-        throw error;
-      }
-    };
 
   return {
     reserve: noting(reserve),
