@@ -1,26 +1,53 @@
+import { usageError } from './cli-error.ts';
 import type { Command, CommandInput } from './command.ts';
+import type { OptionName } from './read-arguments.ts';
 
-const COLUMNS = ['scope', 'id', 'max_usd', 'period', 'spent_usd', 'leased_usd', 'remaining_usd'];
+const COLUMNS = ['scope', 'project', 'id', 'max_usd', 'period', 'spent_usd', 'leased_usd'];
 
-/** Of a key with `--key`, else of the project. */
-const budgetOf =
-  (verb: 'show' | 'set' | 'delete') =>
-  ({ options: { key } }: CommandInput) =>
-    key === undefined ? (`budgets.${verb}` as const) : (`key-budgets.${verb}` as const);
+/** Options that name whose budget it is: of the project, if none is given. */
+const OWNERS = ['organisation', 'key', 'user', 'session', 'users', 'sessions'] as const;
+const OPTIONS: OptionName[] = ['project', ...OWNERS];
+
+/** @throws CliError 2 if several owners are named */
+const ownerIn = ({ options }: CommandInput) => {
+  const given = OWNERS.filter((name) => options[name] !== undefined);
+  const [owner = 'project', other] = given;
+  if (other || (options.organisation && options.project !== undefined)) {
+    const all = [...given, ...(options.project === undefined ? [] : ['project'])];
+    throw usageError(`${all.map((name) => `--${name}`).join(' and ')} are mutually exclusive.`);
+  }
+  return owner;
+};
+
+const budgetOf = (verb: 'show' | 'set' | 'delete') => (input: CommandInput) => {
+  const owner = ownerIn(input);
+  return owner === 'project' ? (`budgets.${verb}` as const) : (`${owner}-budgets.${verb}` as const);
+};
+
+/** `user ann`, `each of the users of team` */
+const nameOf = (input: CommandInput): string => {
+  const owner = ownerIn(input);
+  const { project } = input.options;
+  const id = input.options[owner];
+  if (typeof id === 'string') return `${owner} ${id}`;
+  return owner === 'organisation' ? 'the organisation' : `each of the ${owner} of ${project}`;
+};
 
 export const BUDGET_COMMANDS: Record<string, Command> = {
-  'budgets list': { operation: 'budgets.list', lists: { data: [...COLUMNS, 'paused', 'set_by'] } },
-  'budgets show': { operation: budgetOf('show'), options: ['project', 'key'] },
+  'budgets list': {
+    operation: 'budgets.list',
+    lists: { data: [...COLUMNS, 'remaining_usd', 'forecast_usd', 'paused', 'set_by'] },
+  },
+  'budgets show': { operation: budgetOf('show'), options: OPTIONS },
   'budgets set': {
     operation: budgetOf('set'),
-    options: ['project', 'key', 'max-usd', 'period', 'pause', 'resume'],
+    options: ['max-usd', 'period', 'pause', 'resume', ...OPTIONS],
     isChange: true,
     note: () => 'A new budget applies within 15 seconds, a changed limit at once.',
   },
   'budgets delete': {
     operation: budgetOf('delete'),
-    options: ['project', 'key'],
-    question: ({ options: { project, key } }) =>
-      `The budget of ${key === undefined ? `project ${project}` : `key ${key}`} is deleted.`,
+    options: OPTIONS,
+    question: (input) => `The budget of ${nameOf(input)} is deleted.`,
   },
 };

@@ -74,6 +74,9 @@ const MEMBERS: Partial<Record<OptionName, { member?: string; read?: Read; value?
   expires: { member: 'expires_at', read: future },
   role: { member: '' },
   csv: { member: '' },
+  users: { member: '' },
+  sessions: { member: '' },
+  organisation: { member: '' },
 };
 
 /** The members that the options of these names set. @throws CliError 2 if two of them set one */

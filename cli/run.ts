@@ -41,6 +41,10 @@ const USAGE = `Usage: ${PROGRAM.admin} <resource> <verb> [options]
   keys resume KEY-ID --project ID
   keys rotate KEY-ID --project ID [--overlap none|1h|24h|7d] [--expires WHEN]
   keys revoke KEY-ID --project ID
+  budgets list             dollars that requests may cost, what is spent and leased, and a forecast of the period
+  budgets show|delete --organisation | --project ID [--key ID | --user ID | --session ID | --users | --sessions]
+  budgets set … [--max-usd N] [--period hour|day|month|total] [--pause|--resume]
+                           --users, --sessions: of each one of the project without a separate budget
   usage --project ID       the current minute and period of each key
   usage [--since WHEN] [--until WHEN] [--by day|model|key|project|user|session|agent|client|tag:NAME]
         [--project ID] [--key ID] [--csv]

@@ -153,6 +153,7 @@ export const createRouter = ({
     },
     fetchAnswer,
     recorder,
+    readWhoKey,
     clock,
   });
   const endpoints = {

@@ -12,6 +12,26 @@ type Kind = 'read' | 'run' | 'change';
 const PROJECT = '/projects/{project}';
 const KEY = `${PROJECT}/keys/{key}` as const;
 
+type BudgetRows<Prefix extends string, Path extends string> = Record<
+  `${Prefix}budgets.show`,
+  readonly ['read', Need, `${Path}/budget`]
+> &
+  Record<`${Prefix}budgets.set`, readonly ['change', Need, `${Path}/budget`]> &
+  Record<`${Prefix}budgets.delete`, readonly ['change', Need, `${Path}/budget/delete`]>;
+
+/** The three operations of each budget. */
+const budgetsOf = <Prefix extends string, Path extends string>(
+  prefix: Prefix,
+  path: Path,
+  sees: Need,
+  sets: Need,
+) =>
+  ({
+    [`${prefix}budgets.show`]: ['read', sees, `${path}/budget`],
+    [`${prefix}budgets.set`]: ['change', sets, `${path}/budget`],
+    [`${prefix}budgets.delete`]: ['change', sets, `${path}/budget/delete`],
+  }) as BudgetRows<Prefix, Path>;
+
 /** By name: kind, what it requires, and the path below `/admin`; each `{name}` is one segment. */
 export const OPERATIONS = {
   'projects.list': ['read', 'see-own', '/projects'],
@@ -33,12 +53,13 @@ export const OPERATIONS = {
   'keys.revoke': ['change', 'manage-project', `${KEY}/revoke`],
   'keys.find': ['run', 'see-own', '/keys/find'],
   'budgets.list': ['read', 'see-all', '/budgets'],
-  'budgets.show': ['read', 'see-project', `${PROJECT}/budget`],
-  'budgets.set': ['change', 'operate', `${PROJECT}/budget`],
-  'budgets.delete': ['change', 'operate', `${PROJECT}/budget/delete`],
-  'key-budgets.show': ['read', 'see-project', `${KEY}/budget`],
-  'key-budgets.set': ['change', 'manage-project', `${KEY}/budget`],
-  'key-budgets.delete': ['change', 'manage-project', `${KEY}/budget/delete`],
+  ...budgetsOf('organisation-', '', 'see-all', 'operate'),
+  ...budgetsOf('', PROJECT, 'see-project', 'operate'),
+  ...budgetsOf('key-', KEY, 'see-project', 'manage-project'),
+  ...budgetsOf('users-', `${PROJECT}/users`, 'see-project', 'manage-project'),
+  ...budgetsOf('user-', `${PROJECT}/users/{user}`, 'see-project', 'manage-project'),
+  ...budgetsOf('sessions-', `${PROJECT}/sessions`, 'see-project', 'manage-project'),
+  ...budgetsOf('session-', `${PROJECT}/sessions/{session}`, 'see-project', 'manage-project'),
   'members.list': ['read', 'see-all', '/members'],
   'members.invite': ['change', 'operate', '/members'],
   'members.set': ['change', 'operate', '/members/{member}'],

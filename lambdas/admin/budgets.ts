@@ -1,38 +1,31 @@
-import type { KeyLifecycle } from '../keys/lifecycle.ts';
 import { holdAt } from '../metering/budgets.ts';
+import { periodOf } from '../metering/limits.ts';
 import type { Action } from '../stores/audit-store.ts';
-import type { Budget, BudgetPeriod, BudgetState, BudgetStore } from '../stores/budget-store.ts';
-import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
-import type { ProjectStore } from '../stores/project-store.ts';
+import type { Budget, BudgetState, BudgetStore } from '../stores/budget-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { formatInstant } from '../support/clock.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
 import { dollarsOf } from '../support/public-usage.ts';
-import { requireKey } from './key-changes.ts';
+import {
+  type BudgetScope,
+  budgetsOfKey,
+  createOwnerOf,
+  DEFAULTS,
+  type Owner,
+  type OwnerParts,
+} from './budget-owners.ts';
 import type { Operation } from './operation.ts';
-import { requireProject } from './projects.ts';
 
 const NANOS = 1e9;
+/** One item lists them. */
+const MAX_BUDGETS = 1_000;
 
-type Parts = {
-  budgets: BudgetStore;
-  keys: Pick<KeyStore, 'readKeys'>;
-  lifecycle: Pick<KeyLifecycle, 'find' | 'change'>;
-  projects: Pick<ProjectStore, 'findProject'>;
-  clock: Clock;
-};
-
-/** Whose budget it is, and the keys whose requests are under it. */
-type Owner = {
-  scope: 'key' | 'project';
-  id: string;
-  name: string;
-  keys: () => AsyncIterable<KeyRecord>;
-};
+type Parts = OwnerParts & { budgets: BudgetStore; clock: Clock };
 
 const publicBudget = (budget: Budget) => ({
   scope: budget.scope,
   id: budget.name,
+  ...(budget.project !== undefined && { project: budget.project }),
   max_usd: dollarsOf(budget.max),
   period: budget.period,
   ...(budget.isPaused && { paused: true }),
@@ -40,117 +33,143 @@ const publicBudget = (budget: Budget) => ({
   set_at: formatInstant(budget.setAt),
 });
 
-const publicState = ({ spent, leased }: BudgetState, max: number) => ({
-  spent_usd: dollarsOf(spent),
-  leased_usd: dollarsOf(leased),
-  remaining_usd: dollarsOf(Math.max(0, max - spent - leased)),
-});
-
-/** The budgets of a key after one was set, or removed for undefined. */
-const budgetsAfter = (
-  { budgets = [] }: KeyRecord,
-  scope: string,
-  period: BudgetPeriod | undefined,
-) => {
-  const others = budgets.filter((text) => !text.startsWith(`${scope}/`));
-  const all = period === undefined ? others : [...others, `${scope}/${period}`];
-  return all.length > 0 ? all : null;
+/** What is spent at the period's end, at the pace that it had since the period began, or the budget. */
+const forecast = ({ period, since = 0 }: Budget, { spent }: BudgetState, now: number) => {
+  if (period === 'total') return {};
+  const { startsAt, resetsAt } = periodOf(period, now);
+  const elapsed = Math.max(now - Math.max(startsAt, since), 1);
+  const rest = Math.max(0, resetsAt - now);
+  return {
+    forecast_usd: Number(dollarsOf(Math.round(spent * (1 + rest / elapsed))).toFixed(2)),
+    resets_at: formatInstant(resetsAt),
+  };
 };
 
-export const budgetHandlers = ({ budgets, keys, lifecycle, projects, clock }: Parts) => {
-  const ownerOf = async ({ project = '', key }: Record<string, string>): Promise<Owner> => {
-    if (key === undefined) {
-      await requireProject(projects, project);
-      return { scope: 'project', id: project, name: project, keys: () => keys.readKeys(project) };
-    }
-    const record = await requireKey(lifecycle, { projectId: project, keyId: key });
-    // A rotated key and its successors share the counters, and so the budget.
-    const family = async function* () {
-      for await (const other of keys.readKeys(project)) {
-        if (other.meterId === record.meterId) yield other;
-      }
-    };
-    return { scope: 'key', id: record.meterId, name: key, keys: family };
-  };
+const publicState = (budget: Budget, state: BudgetState, now: number) => ({
+  spent_usd: dollarsOf(state.spent),
+  leased_usd: dollarsOf(state.leased),
+  remaining_usd: dollarsOf(Math.max(0, budget.max - state.spent - state.leased)),
+  ...forecast(budget, state, now),
+});
+
+export const budgetHandlers = (parts: Parts) => {
+  const { budgets, lifecycle, clock } = parts;
+  const ownerOf = createOwnerOf(parts);
 
   /** Keys learn within 15 seconds that they have a budget; what it allows applies at once. */
-  const tellKeys = async ({ scope, keys: owned }: Owner, period: BudgetPeriod | undefined) => {
+  const tellKeys = async ({ keys: owned }: Owner, all: readonly Budget[]) => {
     for await (const record of owned()) {
       if (record.status === 'revoked' || record.status === 'unreadable') continue;
-      const wanted = budgetsAfter(record, scope, period);
-      if (JSON.stringify(wanted ?? undefined) === JSON.stringify(record.budgets)) continue;
-      await lifecycle.change(record, { budgets: wanted });
+      const wanted = budgetsOfKey(all, record);
+      if (JSON.stringify(wanted) === JSON.stringify(record.budgets)) continue;
+      await lifecycle.change(record, { budgets: wanted ?? null });
     }
   };
 
-  const require = async (owner: Owner): Promise<Budget> => {
-    const found = await budgets.findBudget(owner.scope, owner.id);
+  const require = async ({ scope, id, name }: Owner): Promise<Budget> => {
+    const found = await budgets.findBudget(scope, id);
     if (found) return found;
-    throw notFound(`There is no budget of ${owner.scope} '${owner.name}'.`);
+    throw notFound(`There is no budget of ${scope} '${name}'.`);
   };
 
   const withState = async (budget: Budget) => {
-    const { scope, id, period, max } = budget;
-    const state = await budgets.readBudget(holdAt({ scope, id, period }, clock.now()));
-    return { ...publicBudget(budget), ...(state && publicState(state, max)) };
+    const now = clock.now();
+    const state = Object.values(DEFAULTS).some((scope) => scope === budget.scope)
+      ? undefined
+      : await budgets.readBudget(holdAt(budget, now));
+    return { ...publicBudget(budget), ...(state && publicState(budget, state, now)) };
   };
 
-  const changeOf = (
-    action: Action,
-    { project = '', key }: Record<string, string>,
-    fields: object,
-  ) => ({
+  /** A user's or session's own, or that of all. */
+  const effective = async (owner: Owner): Promise<{ budget: Budget; isDefault: boolean }> => {
+    const { scope, id, name, project = '' } = owner;
+    const fallback = DEFAULTS[scope as BudgetScope];
+    const own = await budgets.findBudget(scope, id);
+    const all = own || !fallback ? undefined : await budgets.findBudget(fallback, project);
+    if (!all) return { budget: own ?? (await require(owner)), isDefault: false };
+    return { budget: { ...all, scope, id, name, project }, isDefault: true };
+  };
+
+  const before = async (owner: Owner): Promise<Budget | undefined> => {
+    const all = await budgets.listBudgets();
+    const found = all.find(({ scope, id }) => scope === owner.scope && id === owner.id);
+    if (found || all.length < MAX_BUDGETS) return found;
+    throw invalidRequest(`There are ${MAX_BUDGETS} budgets. Delete one, or set one for all users.`);
+  };
+
+  const changeOf = (action: Action, { project, key }: Record<string, string>, fields: object) => ({
     action,
-    project,
+    ...(project !== undefined && { project }),
     ...(key !== undefined && { key }),
     ...fields,
   });
 
-  const set: Operation<'budgets.set'> = async ({ parameters, input, identity }) => {
-    const owner = await ownerOf(parameters);
-    const { scope, id, name } = owner;
-    const before = await budgets.findBudget(scope, id);
-    const max = input.max_usd === undefined ? before?.max : Math.round(input.max_usd * NANOS);
-    const period = input.period ?? before?.period;
-    if (max === undefined || period === undefined) {
-      throw invalidRequest('A new budget needs max_usd and period.', { param: 'max_usd' });
-    }
-    const isPaused = input.paused ?? before?.isPaused ?? false;
-    const setAt = clock.now();
-    const budget: Budget = { scope, id, name, max, period, isPaused, setBy: identity.name, setAt };
-    await budgets.setBudget(budget, holdAt(budget, setAt));
-    await tellKeys(owner, period);
-    const after = publicBudget(budget);
-    const fields = { ...(before && { before: publicBudget(before) }), after };
-    return { status: 200, body: after, changes: [changeOf('budgets.set', parameters, fields)] };
-  };
+  const set =
+    (scope: BudgetScope): Operation<'budgets.set'> =>
+    async ({ parameters, input, identity }) => {
+      const { keys, ...owner } = await ownerOf(scope, parameters);
+      const old = await before({ keys, ...owner });
+      const max = input.max_usd === undefined ? old?.max : Math.round(input.max_usd * NANOS);
+      const period = input.period ?? old?.period;
+      if (max === undefined || period === undefined) {
+        throw invalidRequest('A new budget needs max_usd and period.', { param: 'max_usd' });
+      }
+      const setAt = clock.now();
+      const since = old?.period === period ? (old.since ?? old.setAt) : setAt;
+      const isPaused = input.paused ?? old?.isPaused ?? false;
+      const budget = { ...owner, max, period, isPaused, setBy: identity.name, setAt, since };
+      await budgets.setBudget(budget, holdAt(budget, setAt));
+      await tellKeys({ keys, ...owner }, await budgets.listBudgets());
+      const after = publicBudget(budget);
+      const fields = { ...(old && { before: publicBudget(old) }), after };
+      return { status: 200, body: after, changes: [changeOf('budgets.set', parameters, fields)] };
+    };
 
-  const remove: Operation<'budgets.delete'> = async ({ parameters }) => {
-    const owner = await ownerOf(parameters);
-    const before = publicBudget(await require(owner));
-    await tellKeys(owner, undefined);
-    await budgets.deleteBudget(owner.scope, owner.id);
-    const body = { ...before, deleted: true };
-    return { status: 200, body, changes: [changeOf('budgets.delete', parameters, { before })] };
-  };
+  const remove =
+    (scope: BudgetScope): Operation<'budgets.delete'> =>
+    async ({ parameters }) => {
+      const owner = await ownerOf(scope, parameters);
+      const old = publicBudget(await require(owner));
+      const all = await budgets.listBudgets();
+      const others = all.filter((one) => one.scope !== scope || one.id !== owner.id);
+      await tellKeys(owner, others);
+      await budgets.deleteBudget(owner.scope, owner.id);
+      const body = { ...old, deleted: true };
+      const changes = [changeOf('budgets.delete', parameters, { before: old })];
+      return { status: 200, body, changes };
+    };
 
-  const show: Operation<'budgets.show'> = async ({ parameters }) => {
-    const body = await withState(await require(await ownerOf(parameters)));
-    return { status: 200, body };
-  };
+  const show =
+    (scope: BudgetScope): Operation<'budgets.show'> =>
+    async ({ parameters }) => {
+      const { budget, isDefault } = await effective(await ownerOf(scope, parameters));
+      return {
+        status: 200,
+        body: { ...(await withState(budget)), ...(isDefault && { default: true }) },
+      };
+    };
 
   const list: Operation<'budgets.list'> = async () => {
     const data = await Promise.all((await budgets.listBudgets()).map(withState));
     return { status: 200, body: { data } };
   };
 
+  const of = <Prefix extends string>(prefix: Prefix, scope: BudgetScope) =>
+    ({
+      [`${prefix}budgets.show`]: show(scope),
+      [`${prefix}budgets.set`]: set(scope),
+      [`${prefix}budgets.delete`]: remove(scope),
+    }) as Record<`${Prefix}budgets.show`, Operation<'budgets.show'>> &
+      Record<`${Prefix}budgets.set`, Operation<'budgets.set'>> &
+      Record<`${Prefix}budgets.delete`, Operation<'budgets.delete'>>;
   return {
     'budgets.list': list,
-    'budgets.show': show,
-    'budgets.set': set,
-    'budgets.delete': remove,
-    'key-budgets.show': show,
-    'key-budgets.set': set,
-    'key-budgets.delete': remove,
+    ...of('organisation-', 'organisation'),
+    ...of('', 'project'),
+    ...of('key-', 'key'),
+    ...of('users-', 'users'),
+    ...of('user-', 'user'),
+    ...of('sessions-', 'sessions'),
+    ...of('session-', 'session'),
   };
 };

@@ -8,6 +8,7 @@ import type { Clock } from '../support/clock.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import type { AdmitKey } from './admit-key.ts';
+import { budgetsOfKey } from './budget-owners.ts';
 import { OVERLAPS_MS } from './input.ts';
 import { requireKey, requirePlan } from './key-changes.ts';
 import { checkKeyLimits } from './key-limits.ts';
@@ -26,7 +27,7 @@ type Parts = {
   keys: Pick<KeyStore, 'findKey' | 'readKeys'>;
   plans: Pick<PlanStore, 'findPlan'>;
   projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
-  budgets: Pick<BudgetStore, 'findBudget'>;
+  budgets: Pick<BudgetStore, 'listBudgets'>;
   checkModels: CheckModels;
   clock: Clock;
 };
@@ -114,8 +115,7 @@ export const keyHandlers = (parts: Parts) => {
     checkKeyLimits(limits, await requirePlan(plans, planId));
     const ids = { projectId: project, planId, keyId: newKeyId() };
     await admitKey(ids);
-    const budget = await budgets.findBudget('project', project);
-    const under = budget && [`project/${budget.period}`];
+    const under = budgetsOfKey(await budgets.listBudgets(), ids);
     const optional = omitUndefined({ name, expiresAt, budgets: under });
     const { key, record } = await lifecycle.create({ ...ids, ...limits, ...optional });
     const after = auditedKey(record, clock.now());

@@ -52,8 +52,9 @@ export type AdminRoute = {
   };
 };
 
-/** Budgets of keys are budgets in the audit. */
-const actionOf = (name: NamesOf<'change'>): Action => name.replace(/^key-/, '') as Action;
+/** Budgets of keys, users and so on are budgets in the audit. */
+const actionOf = (name: NamesOf<'change'>): Action =>
+  name.replace(/^\w+-(?=budgets)/, '') as Action;
 
 const schemaOf = (schemas: Partial<Record<OperationName, z.ZodType>>, name: OperationName) =>
   schemas[name];

@@ -118,7 +118,7 @@ export const createFuse = ({ meter, clock, ...parts }: Parts): Fuse => {
       returnRest: (): void => {
         if (counted !== undefined) return;
         counted = costs.input(used);
-        const left = admission?.limits.budget?.left ?? 0;
+        const left = admission?.limits.budgets?.[0]?.left ?? 0;
         if (counted === undefined || left > NEAR * lease.nanos) return;
         const needed = before + tools + counted + Math.ceil(generated + slice) * price;
         if (needed < unit.lease.nanos) void change(unit, needed);

@@ -1,15 +1,19 @@
 import type { Target } from '../catalog/catalog.ts';
 import { retirementHeaders } from '../catalog/retirement.ts';
+import { isUnderBudget, isUnderWho } from '../metering/budgets.ts';
 import { LimitReached, type Limits, limitHeaders } from '../metering/limits.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { ResponseMeta } from '../protocols/generation.ts';
 import type { HeaderMap } from '../protocols/protocol.ts';
+import { hashValue, type ReadWhoKey } from '../records/hash-who.ts';
 import type { Recorder } from '../records/recorder.ts';
 import type { Run } from '../replay/own.ts';
 import type { Replay } from '../replay/replay.ts';
+import type { Who } from '../stores/record-store.ts';
 import type { Clock } from '../support/clock.ts';
-import { ApiError, withHeaders } from '../support/errors.ts';
+import { ApiError, apiError, withHeaders } from '../support/errors.ts';
 import { suffixOf } from '../support/ids.ts';
+import { omitUndefined } from '../support/omit-undefined.ts';
 import { createEstimateSample, hashesOf, recordOf } from './call-record.ts';
 import { type CheckDeps, type CheckedCall, checkCall } from './check-call.ts';
 import type { Call, Endpoint, Reply } from './endpoint.ts';
@@ -56,7 +60,27 @@ export type GenerateDeps = CheckDeps & {
   prefetch(targets: Target[]): void;
   fetchAnswer: FetchAnswer;
   recorder: Recorder;
+  /** Users and sessions are under budgets as records have them. */
+  readWhoKey?: ReadWhoKey | undefined;
   clock: Clock;
+};
+
+/** Whose budgets of users and sessions a request is under. @throws ApiError 503 if the key of their hashes cannot be read */
+const leaserOf = async (
+  { call: { caller }, attribution: { who } }: CheckedCall,
+  readWhoKey: ReadWhoKey | undefined,
+): Promise<Who | undefined> => {
+  if (!who || !readWhoKey || !isUnderWho(caller)) return who;
+  const { projectId } = caller;
+  const hashOf = async (value: string | undefined) =>
+    value && hashValue(value, projectId, readWhoKey);
+  try {
+    const [user, session] = await Promise.all([hashOf(who.user), hashOf(who.session)]);
+    return omitUndefined({ user, session });
+  } catch (cause) {
+    const headers = { 'retry-after': '1' };
+    throw apiError('The budget could not be checked.', { status: 503, headers, cause });
+  }
 };
 
 /**
@@ -65,7 +89,7 @@ export type GenerateDeps = CheckDeps & {
  * No content leaves before all three.
  */
 const startCall = async (
-  { meter, fetchAnswer }: Pick<GenerateDeps, 'meter' | 'fetchAnswer'>,
+  { meter, fetchAnswer, readWhoKey }: Pick<GenerateDeps, 'meter' | 'fetchAnswer' | 'readWhoKey'>,
   checked: CheckedCall,
   fuse: Fuse | undefined,
 ) => {
@@ -75,7 +99,8 @@ const startCall = async (
     early.fetched = fetchAnswer(checked);
   };
   try {
-    const options = { now: checked.reservedAt, confirm, onRoom, lease: fuse?.lease };
+    const lease = fuse && { ...fuse.lease, who: await leaserOf(checked, readWhoKey) };
+    const options = { now: checked.reservedAt, confirm, onRoom, lease };
     const admission = await meter.admit(caller, requestId, options);
     fuse?.admitted(admission);
     return { admission, fetched: early.fetched ?? fetchAnswer(checked, fuse) };
@@ -125,7 +150,8 @@ const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'replay'>): Run => {
   return async (asked, keeper) => {
     const { call } = asked;
     prefetch(asked.targets);
-    const fuse = call.caller.budgets && (await fuseOf(asked));
+    const isUnder = isUnderBudget(call.caller, asked.attribution.who);
+    const fuse = isUnder ? await fuseOf(asked) : undefined;
     const checked = fuse?.checked ?? asked;
     const { admission, fetched } = await startCall(deps, checked, fuse);
     call.onAdmitted?.();

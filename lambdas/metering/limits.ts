@@ -94,8 +94,8 @@ export const limitsAt = (
 export type Limits = {
   requests: RequestLimits;
   quota: RequestLimits;
-  /** Of the budgets of dollars the one with the least left. */
-  budget?: BudgetView | undefined;
+  /** Budgets of dollars, the one with the least left first. */
+  budgets?: readonly BudgetView[] | undefined;
 };
 
 /** The instant of a budget's reset; undefined for one in total. */
@@ -117,7 +117,7 @@ const budgetHeaders = ({ hold, max, left }: BudgetView, now: number): Record<str
 
 /** Headers of every metered generation response, 402 and 429 included. */
 export const limitHeaders = (
-  { requests, quota, budget }: Limits,
+  { requests, quota, budgets: [budget] = [] }: Limits,
   now: number,
 ): Record<string, string> => ({
   'x-ratelimit-limit-requests': String(requests.limit),

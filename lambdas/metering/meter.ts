@@ -13,7 +13,7 @@ import type { ApiError } from '../support/errors.ts';
 import type { Log } from '../support/log.ts';
 import { createLruCache } from '../support/lru-cache.ts';
 import { type Admission, createAdmission, createReserve, createUnitRelease } from './admission.ts';
-import { budgetError, type LeaseSize, leaseOf } from './budgets.ts';
+import { budgetError, type LeaseQuery, type LeaseSize, leaseOf, limiting } from './budgets.ts';
 import { createLimitCache, createRoomEstimate, type LimitExceeded } from './limit-cache.ts';
 import {
   concurrencyReached,
@@ -57,7 +57,7 @@ export type AdmitOptions = {
    */
   confirm?: (() => Promise<void>) | undefined;
   /** What the request may cost at most, if the caller has budgets of dollars. */
-  lease?: LeaseSize | undefined;
+  lease?: (LeaseSize & LeaseQuery) | undefined;
   /** Called at once if the request may go to its provider before it is admitted, as it almost certainly will be. */
   onRoom?: (() => void) | undefined;
 };
@@ -218,7 +218,7 @@ export const createMeter = (deps: { store: RequestMeters; clock: Clock; log: Log
   ): Promise<Admission | undefined> => {
     const isRepeat = clock.now() - now >= REPEAT_AFTER_MS;
     const reservation: Reservation = { ...reservationOf(caller, requestId, now), isRepeat };
-    if (lease !== undefined) reservation.lease = leaseOf(caller, lease.nanos, now);
+    if (lease !== undefined) reservation.lease = leaseOf(caller, lease, now);
     const errorFor = (exceeded: LimitExceeded): ApiError =>
       limitError(exceeded, limitsAt(caller, reservation, exceeded), caller, {
         now: clock.now(),
@@ -241,7 +241,7 @@ export const createMeter = (deps: { store: RequestMeters; clock: Clock; log: Log
     room.saw(caller, result);
     return createAdmission({
       unit: reservation,
-      limits: { ...limitsAt(caller, reservation, result), budget: result.budget },
+      limits: { ...limitsAt(caller, reservation, result), budgets: limiting(result.budgets) },
       release,
       reaping: result.hasStaleMarks ? reaper.reap(reservation) : undefined,
       onRefund: () => limitCache.invalidate(reservation),

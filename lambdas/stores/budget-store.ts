@@ -3,6 +3,17 @@ import type { Period } from './plan-store.ts';
 /** `total` never resets. */
 export type BudgetPeriod = Period | 'total';
 
+/** Of the ISO 8601 texts of an hour, a day and a month. */
+const LABEL_LENGTHS: Record<Period, number> = { hour: 13, day: 10, month: 7 };
+
+/** The label of the period that contains an instant (ms). */
+export const labelAt = (period: BudgetPeriod, now: number): string =>
+  period === 'total' ? period : new Date(now).toISOString().slice(0, LABEL_LENGTHS[period]);
+
+/** In nanos. Of a budget that counts and limits nothing it is `UNLIMITED`. */
+export type BudgetLimit = { max: number; period: BudgetPeriod };
+export const UNLIMITED = Number.MAX_SAFE_INTEGER;
+
 /** Whose budget it is, by the id of its counters. */
 export type BudgetRef = { scope: string; id: string; period: BudgetPeriod };
 
@@ -10,6 +21,8 @@ export type BudgetRef = { scope: string; id: string; period: BudgetPeriod };
 export type Budget = BudgetRef & {
   /** How lists show its owner. */
   name: string;
+  /** Of a key, a user or a session. */
+  project?: string;
   /** In nanos. */
   max: number;
   /** It counts, and limits nothing. */
@@ -17,7 +30,15 @@ export type Budget = BudgetRef & {
   setBy: string;
   /** Milliseconds since the epoch. */
   setAt: number;
+  /** The same; when it began to count in such periods. */
+  since?: number;
 };
+
+/** What limits the requests under a budget. */
+export const limitOf = ({ isPaused, max, period }: Budget): BudgetLimit => ({
+  max: isPaused ? UNLIMITED : max,
+  period,
+});
 
 /** A budget that a request is under, in the period that contains the request. */
 export type Hold = {
@@ -37,10 +58,28 @@ export type Lease = {
   /** What the request has cost; known when it is settled. */
   spent: number;
   holds: readonly Hold[];
+  /** Those of its user and session, which have items of their own. */
+  counters?: readonly Counter[] | undefined;
   /** A change of it had no response: the store reads it before it settles the request. */
   isUncertain?: boolean;
   /** What it was before each change. A late copy of one names the value that it replaces, so that none is used again. */
   replaced?: readonly number[];
+};
+
+/** The budget of a user or a session, and what a request has leased of it. */
+export type Counter = {
+  /** Key of its item: `budget/user/team-a/ann`. */
+  budget: string;
+  /** The limit of a user or session without a separate budget; undefined: it has none then. */
+  fallback: BudgetLimit | undefined;
+  /** As it was when something was leased, or should be. */
+  hold: Hold | undefined;
+  /** The mark in its item while something is leased. */
+  mark: string | undefined;
+  /** A write of it had no response, or a copy of it may be applied later. */
+  isUncertain: boolean;
+  /** Attributes of requests and periods that are over: the last write removes them. */
+  past: readonly string[];
 };
 
 /** What is left of a budget, in nanos, as far as the process knows. */

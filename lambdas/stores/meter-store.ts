@@ -50,8 +50,8 @@ export type ReserveResult = MeterCounts & {
     /** A budget of dollars lends no more, as `refusal` explains. */
     | 'over-budget';
   refusal?: BudgetRefusal | undefined;
-  /** Of the budgets of a request that was admitted the one with the least left. */
-  budget?: BudgetView | undefined;
+  /** The budgets of a request that was admitted. */
+  budgets?: BudgetView[] | undefined;
   /** Marks of dead processes exist: `reap` may refund units. */
   hasStaleMarks: boolean;
 };

@@ -1,4 +1,5 @@
 import type { Model } from '../../lambdas/catalog/catalog.ts';
+import type { LocalStores } from '../../local/local-stores.ts';
 import { startLocal } from '../../local/start.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { modelOn, targetAt } from '../support/models.ts';
@@ -76,7 +77,7 @@ type Answer = Budget & {
 type Budget = { spent_usd: number; leased_usd: number; remaining_usd: number };
 
 /** The real router and admin API on a provider that keeps its own invoices. */
-export const startBudgetLab = async () => {
+export const startBudgetLab = async (stores?: LocalStores) => {
   const clock = createManualClock(NOON);
   const provider = await startMeteredProvider();
   const lines: string[] = [];
@@ -84,6 +85,7 @@ export const startBudgetLab = async () => {
     catalog: modelsAt(provider.url),
     secrets: { secret: 'credential' },
     clock,
+    ...(stores && { stores }),
   });
   const admin = async (path: string, body?: object) => {
     const response = await fetch(`${router.baseUrl}/admin${path}`, {
@@ -101,7 +103,7 @@ export const startBudgetLab = async () => {
     lines,
     admin,
     url: router.baseUrl,
-    ask: (asked: Asked) => askAt(router.baseUrl, asked),
+    ask: (asked: Asked, url = router.baseUrl) => askAt(url, asked),
     /** A new project with some keys. */
     createProject: async (keys = 1) => {
       projects += 1;

@@ -35,6 +35,7 @@ const PARTS = {
   'late-run-once.cjs': 10,
   'late-state.cjs': 17,
   'late-response-store.cjs': 5,
+  'late-counted-meters.cjs': 7,
 };
 
 /**

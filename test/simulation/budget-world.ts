@@ -3,7 +3,14 @@ import type { Caller } from '../../lambdas/keys/authenticate.ts';
 import type { Admission } from '../../lambdas/metering/admission.ts';
 import { leaseOf } from '../../lambdas/metering/budgets.ts';
 import { createMeter, type Meter } from '../../lambdas/metering/meter.ts';
-import type { BudgetStore, Hold, Lease } from '../../lambdas/stores/budget-store.ts';
+import {
+  type BudgetPeriod,
+  type BudgetStore,
+  type Hold,
+  type Lease,
+  labelAt,
+} from '../../lambdas/stores/budget-store.ts';
+import { isOpen, MARK, nanosIn } from '../../lambdas/stores/dynamo/budgets/counter-items.ts';
 import { leasedIn, markName, marksIn } from '../../lambdas/stores/dynamo/meter-marks.ts';
 import type { MeterStore } from '../../lambdas/stores/meter-store.ts';
 import { StoreUnavailable } from '../../lambdas/stores/store-unavailable.ts';
@@ -24,6 +31,8 @@ export type BudgetStores = {
 type Call = {
   requestId: string;
   lease: Lease;
+  /** The budgets that it may be under, or is. */
+  holds: Hold[];
   /** The provider's invoice: it bills also what no process reads. */
   billed: number;
   state: 'running' | 'ending' | 'ended' | 'unknown';
@@ -34,20 +43,25 @@ const BORDER = Date.parse('2026-12-31T23:59:58Z');
 const MINUTE = 60_000;
 const ENOUGH = 1_000_000;
 
-/** Budgets of keys and of their project, alone or together; the amounts are small, so that they are spent to the last one. */
+const USERS = ['ann', 'bob'];
+const SCOPES = ['key', 'project', 'organisation', 'user', 'session'];
+
+/** Budgets, alone or several together; the amounts are small, so that they are spent to the last one. */
 const worldFrom = (random: Random) => {
   const period = random.chance(0.5) ? 'hour' : 'total';
-  const scopes = random.chance(0.4)
-    ? ['key']
-    : random.chance(0.5)
-      ? ['project']
-      : ['key', 'project'];
+  const first = SCOPES[random.between(0, 4)];
+  const scopes = SCOPES.filter((scope) => scope === first || random.chance(0.3));
+  // The same for all users of a project, or one for each.
+  const fallback = random.chance(0.5) ? `/${period}/${random.between(20, 300)}` : '';
   const plan = { id: 'plan', rpm: ENOUGH, quota: ENOUGH, period: 'month' as const };
-  const budgets = scopes.map((scope) => `${scope}/${period}`);
+  const budgets = scopes.map((scope) =>
+    scope === 'user' || scope === 'session' ? `${scope}${fallback}` : `${scope}/${period}`,
+  );
   const keys = random.between(1, 3);
-  return Array.from({ length: keys }, (_, n): Caller => {
+  const callers = Array.from({ length: keys }, (_, n): Caller => {
     return { keyId: `key${n}`, projectId: 'prj', meterId: `mtr${n}`, plan, budgets };
   });
+  return { callers, period } as const;
 };
 
 type World = {
@@ -65,13 +79,21 @@ type World = {
   strays: Map<string, number>;
 };
 
+/** The budgets that a request was under when it was reserved. */
+const holdsOf = ({ holds, counters = [] }: Lease): Hold[] => [
+  ...holds,
+  ...counters.flatMap(({ hold, mark, isUncertain }) =>
+    hold && (mark !== undefined || isUncertain) ? hold : [],
+  ),
+];
+
 const nameOf = ({ budget, label }: Hold) => `${budget}|${label}`;
 
 /** Law 1: what providers have billed is never more than the budget. */
 const checkBilled = ({ calls, limits, broken }: World): void => {
   const sums = new Map<string, number>();
-  for (const { lease, billed } of calls) {
-    for (const hold of lease.holds) {
+  for (const { holds, billed } of calls) {
+    for (const hold of holds) {
       sums.set(nameOf(hold), (sums.get(nameOf(hold)) ?? 0) + billed);
     }
   }
@@ -85,7 +107,7 @@ const checkBilled = ({ calls, limits, broken }: World): void => {
 const checkDenial = (
   error: unknown,
   world: World,
-  { caller, needed, now }: { caller: Caller; needed: number; now: number },
+  { holds, needed }: { holds: Hold[]; needed: number },
 ) => {
   if (!(error instanceof ApiError) || error.code === undefined) return;
   const { calls, limits, broken } = world;
@@ -95,11 +117,11 @@ const checkDenial = (
     return;
   }
   if (error.code !== 'budget_exceeded') return;
-  const isSpent = leaseOf(caller, needed, now).holds.some((hold) => {
+  const isSpent = holds.some((hold) => {
     const spent = calls
       .filter(
-        ({ lease, state }) =>
-          state !== 'running' && lease.holds.some((held) => nameOf(held) === nameOf(hold)),
+        ({ holds: others, state }) =>
+          state !== 'running' && others.some((held) => nameOf(held) === nameOf(hold)),
       )
       .reduce(
         (sum, { billed, state, lease }) => sum + (state === 'unknown' ? lease.nanos : billed),
@@ -109,6 +131,12 @@ const checkDenial = (
   });
   if (!isSpent) broken.push(`402 for ${needed} with room`);
 };
+
+/** Those of a request that is denied. */
+const allHolds = ({ holds, counters = [] }: Lease, period: BudgetPeriod, now: number): Hold[] => [
+  ...holds,
+  ...counters.map(({ budget }) => ({ budget, period, label: labelAt(period, now) })),
+];
 
 /** Generates slices until the response or the budget ends; the provider bills as it goes. */
 const generate = async (meter: Meter, { unit }: Admission, call: Call, world: World) => {
@@ -149,16 +177,28 @@ const runRequest = async (
   world: World,
   {
     caller,
+    period,
     requestId,
     clock,
     isAlive,
-  }: { caller: Caller; requestId: string; clock: Clock; isAlive: () => boolean },
+  }: {
+    caller: Caller;
+    period: BudgetPeriod;
+    requestId: string;
+    clock: Clock;
+    isAlive: () => boolean;
+  },
 ): Promise<void> => {
   const { random } = world;
   const needed = random.between(1, 40);
   const now = clock.now();
-  const lease = leaseOf(caller, needed, now);
-  const call: Call = { requestId, lease, billed: 0, state: 'unknown', isAlive };
+  const who = {
+    user: USERS[random.between(0, 1)] ?? '',
+    session: USERS[random.between(0, 1)] ?? '',
+  };
+  const lease = leaseOf(caller, { nanos: needed, who }, now);
+  const holds = allHolds(lease, period, now);
+  const call: Call = { requestId, lease, holds, billed: 0, state: 'unknown', isAlive };
   // Until its outcome is known; that of a 503 is not, if the refund fails too.
   world.calls.push(call);
   let admission: Admission;
@@ -166,11 +206,11 @@ const runRequest = async (
     admission = await busily(world, async () => {
       try {
         return await meter.admit(caller, requestId, {
-          lease: { nanos: needed, fixed: 0, perToken: 1 },
+          lease: { nanos: needed, fixed: 0, perToken: 1, who },
           now,
         });
       } catch (error) {
-        checkDenial(error, world, { caller, needed, now });
+        checkDenial(error, world, { holds, needed });
         throw error;
       }
     });
@@ -181,6 +221,7 @@ const runRequest = async (
   }
   if (!admission.unit.lease) throw new Error('No lease.');
   call.lease = admission.unit.lease;
+  call.holds = holdsOf(call.lease);
   call.state = 'running';
   try {
     await generate(meter, admission, call, world);
@@ -207,8 +248,13 @@ const noteStrays = (table: MemoryTable, { calls, strays }: World): void => {
   const open = calls.filter(({ state }) => state !== 'ended');
   const known = new Set(open.map(({ requestId }) => markName(requestId)));
   for (const [key, item] of table.items) {
-    for (const { name, value, isOpen } of marksIn(item)) {
-      if (isOpen && !known.has(name)) strays.set(`${key} ${name}`, leasedIn(value));
+    for (const { name, value, isOpen: isUnit } of marksIn(item)) {
+      if (isUnit && !known.has(name)) strays.set(`${key} ${name}`, leasedIn(value));
+    }
+    if (!key.startsWith('budget/')) continue;
+    for (const [name, mark] of Object.entries(item)) {
+      const isStray = name.startsWith(MARK) && !open.some((call) => MARK + call.requestId === name);
+      if (isStray && isOpen(mark)) strays.set(`${key} ${name}`, nanosIn(mark));
     }
   }
 };
@@ -216,14 +262,12 @@ const noteStrays = (table: MemoryTable, { calls, strays }: World): void => {
 /** Law 3: what is enforced is the cost of all requests, with the leases of those that died. */
 const checkSums = async (budgets: BudgetStore, world: World, when: string) => {
   const holds = new Map(
-    world.calls.flatMap(({ lease }) => lease.holds.map((hold) => [nameOf(hold), hold])),
+    world.calls.flatMap(({ holds }) => holds.map((hold) => [nameOf(hold), hold])),
   );
   for (const [name, hold] of holds) {
-    const state = await budgets.readBudget(hold);
-    if (!state) throw new Error('The budget is missing.');
-    const calls = world.calls.filter(({ lease }) =>
-      lease.holds.some((held) => nameOf(held) === name),
-    );
+    // No request of a user has reached its item.
+    const state = (await budgets.readBudget(hold)) ?? { spent: 0, leased: 0 };
+    const calls = world.calls.filter(({ holds }) => holds.some((held) => nameOf(held) === name));
     const known = calls
       .filter(({ state }) => state === 'ended')
       .reduce((sum, { billed }) => sum + billed, 0);
@@ -248,7 +292,7 @@ export const simulateBudgets = async (
   const random = createRandom(seed);
   const scheduler = createScheduler(BORDER - random.between(0, 3_000));
   const table = createMemoryTable();
-  const callers = worldFrom(random);
+  const { callers, period } = worldFrom(random);
   const limits = new Map<string, number>();
   const broken: string[] = [];
   const world: World = {
@@ -264,18 +308,23 @@ export const simulateBudgets = async (
   };
   const operator = createMemoryClient(table, 'always');
   const budgets = createBudgets(operator, scheduler);
-  for (const caller of callers) {
-    for (const hold of leaseOf(caller, 0, scheduler.now()).holds) {
-      if (limits.has(hold.budget)) continue;
-      limits.set(hold.budget, random.between(20, 300));
-      const max = limits.get(hold.budget) ?? 0;
-      const [, scope = '', id = ''] = hold.budget.split('/');
-      const owner = { scope, id, name: id, period: hold.period };
-      await budgets.setBudget(
-        { ...owner, max, isPaused: false, setBy: 'operator', setAt: 0 },
-        hold,
-      );
-    }
+  const known = callers.flatMap((caller) =>
+    USERS.flatMap((name) => {
+      const who = { user: name, session: name };
+      const lease = leaseOf(caller, { nanos: 0, who }, scheduler.now());
+      for (const { budget, fallback } of lease.counters ?? []) {
+        if (fallback) limits.set(budget, fallback.max);
+      }
+      return allHolds(lease, period, scheduler.now());
+    }),
+  );
+  for (const hold of known) {
+    if (limits.has(hold.budget)) continue;
+    limits.set(hold.budget, random.between(20, 300));
+    const max = limits.get(hold.budget) ?? 0;
+    const [, scope = '', ...id] = hold.budget.split('/');
+    const owner = { scope, id: id.join('/'), name: id.join('/'), period: hold.period };
+    await budgets.setBudget({ ...owner, max, isPaused: false, setBy: 'operator', setAt: 0 }, hold);
   }
 
   const noteRefund = (line: string) => {
@@ -310,7 +359,7 @@ export const simulateBudgets = async (
       scheduler.after(random.between(0, 6_000), () => {
         const caller = callers[random.between(0, callers.length - 1)];
         if (!caller) return;
-        const request = { caller, requestId: `req_${id}_${n}`, clock, isAlive };
+        const request = { caller, period, requestId: `req_${id}_${n}`, clock, isAlive };
         runRequest(meter, world, request).catch((error) => broken.push(`threw ${error}`));
       });
     }

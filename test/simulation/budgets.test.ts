@@ -47,7 +47,7 @@ const failures = async (faults: Faults, stores: BudgetStores) => {
 
 describe(`in ${SEEDS} schedules`, () => {
   test.each(Object.entries(FAULT_SETS))(
-    'budgets of keys and projects under %s are never exceeded, deny no request early and add up',
+    'budgets of every kind under %s are never exceeded, deny no request early and add up',
     async (_, faults) => {
       expect(await failures(faults, storesWith(SHARDING))).toEqual([]);
     },
@@ -77,7 +77,7 @@ describe(`in ${SEEDS} schedules`, () => {
     const budgets = createBudgets(client, clock);
     const plan = { id: 'plan', rpm: 10, quota: 10, period: 'month' as const };
     const caller = { keyId: 'key', projectId: 'p', meterId: 'm', plan, budgets: ['key/total'] };
-    const lease = leaseOf(caller, 25, now);
+    const lease = leaseOf(caller, { nanos: 25 }, now);
     const [hold] = lease.holds;
     if (!hold) throw new Error('The caller has a budget.');
     const owner = { scope: 'key', id: 'm', name: 'm', period: 'total' as const };

@@ -14,16 +14,14 @@ import { startEmbeddedDynamo } from './embedded-dynamo.ts';
  */
 const TIMEOUT_MS = 30_000;
 
-/** The stores that run on AWS, connected to an embedded DynamoDB and S3, which other processes reach too. */
-export const startDynamoStores = async (): Promise<LocalStores & { endpoint: string }> => {
-  const [{ endpoint, close }, objects] = await Promise.all([
-    startEmbeddedDynamo(),
-    startEmbeddedBucket(),
-  ]);
+type Servers = { endpoint: string; objects: string };
+
+/** What a process has of the stores that run on AWS. */
+const connectStores = ({ endpoint, objects }: Servers): LocalStores => {
   const client = createLocalDynamoClient(endpoint, TIMEOUT_MS);
   const bucket = createBucket({
     ...LOCAL_AWS,
-    endpoint: objects.endpoint,
+    endpoint: objects,
     clock: systemClock,
     bucketName: 'local-answers',
     timeouts: { connectMs: TIMEOUT_MS, requestMs: TIMEOUT_MS },
@@ -39,12 +37,30 @@ export const startDynamoStores = async (): Promise<LocalStores & { endpoint: str
     parts,
     // The SDK takes twice the CPU of a call, and a fold reads all records.
     adminParts: { ...storesOn(adminClient, bodies), records: parts.records },
-    endpoint,
     close: async () => {
-      await Promise.all([close(), objects.close()]);
       bucket.destroy();
       client.destroy();
       adminClient.destroy();
+    },
+  };
+};
+
+/** The same on an embedded DynamoDB and S3, which other processes reach too. */
+export const startDynamoStores = async () => {
+  const [{ endpoint, close }, objects] = await Promise.all([
+    startEmbeddedDynamo(),
+    startEmbeddedBucket(),
+  ]);
+  const connect = () => connectStores({ endpoint, objects: objects.endpoint });
+  const stores = connect();
+  return {
+    ...stores,
+    endpoint,
+    /** As another process does. */
+    connect,
+    close: async () => {
+      await Promise.all([close(), objects.close()]);
+      await stores.close();
     },
   };
 };

@@ -35,7 +35,7 @@ export type Attempt = {
     | 'no-budget'
     /** The item that was read does not explain the denial any more. */
     | 'changed';
-  budgets: Pick<ReserveResult, 'refusal' | 'budget'> | undefined;
+  budgets: Pick<ReserveResult, 'refusal' | 'budgets'> | undefined;
   /** A copy of the write may be applied later, so a tombstone is in its place. */
   isTombstoned: boolean;
 };
@@ -148,7 +148,7 @@ export const createTry = (parts: AttemptParts) => {
       await refund(reservation);
       isTombstoned = true;
     }
-    const budgets = lease && { refusal, budget: leases.tightest(lease, result.item) };
+    const budgets = lease && { refusal, budgets: leases.viewsOf(lease, result.item) };
     return { item: result.item, outcome, isTombstoned, budgets };
   };
 };

@@ -9,6 +9,7 @@ import type {
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { createBudgetBank } from './budgets/bank.ts';
 import { createLeases, type Leases } from './budgets/leases.ts';
+import { withCounted } from './budgets/with-counted.ts';
 import { type Bank, createBank } from './meter-bank.ts';
 import { createSettleGroups } from './meter-groups.ts';
 import {
@@ -251,11 +252,11 @@ export const createDynamoRequestMeters = ({
   const leases = createLeases({ table, ledger, bank: createBudgetBank(budgets) });
   const settle = createSettle({ table, ledger, throttles, sharding, leases });
   const bank = createBank({ table, sharding });
+  const parts = { table, ledger, throttles, bank, refund: settle.refund, sharding, leases };
+  const verbs = { ...createReserve(parts), ...settle, changeLease: leases.changeLease };
 
   return {
-    ...createReserve({ table, ledger, throttles, bank, refund: settle.refund, sharding, leases }),
-    ...settle,
-    changeLease: leases.changeLease,
+    ...withCounted(verbs, budgets),
     reap: createReap(table, bank),
     isReserved: async (meterId, requestId) =>
       findMark(await bank.readAll(meterId), requestId, isOpenMark) >= 0,

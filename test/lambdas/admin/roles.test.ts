@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { createOperations, type OperationParts } from '../../../lambdas/admin/operations.ts';
 import { type AdminBench, adminOn, OPERATOR, userIn } from '../../support/admin-bench.ts';
@@ -97,12 +97,27 @@ const OPERATIONS: [string, string, Group, object?][] = [
   ['POST', '/projects/{project}/keys/{key}/revoke', 'members', {}],
   ['POST', '/keys/find', 'all with a role', { start: 'mrk_live_0000' }],
   ['GET', '/budgets', 'operators and viewers'],
+  ['GET', '/budget', 'operators and viewers'],
+  ['POST', '/budget', 'operators', BUDGET],
+  ['POST', '/budget/delete', 'operators', {}],
   ['GET', '/projects/{project}/budget', 'members and viewers'],
   ['POST', '/projects/{project}/budget', 'operators, of a project', BUDGET],
   ['POST', '/projects/{project}/budget/delete', 'operators, of a project', {}],
   ['GET', '/projects/{project}/keys/{key}/budget', 'members and viewers'],
   ['POST', '/projects/{project}/keys/{key}/budget', 'members', BUDGET],
   ['POST', '/projects/{project}/keys/{key}/budget/delete', 'members', {}],
+  ['GET', '/projects/{project}/users/budget', 'members and viewers'],
+  ['POST', '/projects/{project}/users/budget', 'members', BUDGET],
+  ['POST', '/projects/{project}/users/budget/delete', 'members', {}],
+  ['GET', '/projects/{project}/users/{user}/budget', 'members and viewers'],
+  ['POST', '/projects/{project}/users/{user}/budget', 'members', BUDGET],
+  ['POST', '/projects/{project}/users/{user}/budget/delete', 'members', {}],
+  ['GET', '/projects/{project}/sessions/budget', 'members and viewers'],
+  ['POST', '/projects/{project}/sessions/budget', 'members', BUDGET],
+  ['POST', '/projects/{project}/sessions/budget/delete', 'members', {}],
+  ['GET', '/projects/{project}/sessions/{session}/budget', 'members and viewers'],
+  ['POST', '/projects/{project}/sessions/{session}/budget', 'members', BUDGET],
+  ['POST', '/projects/{project}/sessions/{session}/budget/delete', 'members', {}],
   ['GET', '/members', 'operators and viewers'],
   ['POST', '/members', 'operators', { email: 'a@example.com', role: 'viewer' }],
   ['POST', '/members/{member}', 'operators', { roles: ['viewer'] }],
@@ -158,7 +173,7 @@ const statusOf = async (
     .replace('{request}', `req_${'0'.repeat(24)}`);
   // What is shown and deleted.
   const [budget] = /.*\/budget\b(?!s)/.exec(filled) ?? [];
-  if (budget !== undefined) await admin.post(`/admin${budget}`, BUDGET);
+  if (budget !== undefined && budget !== '/budget') await admin.post(`/admin${budget}`, BUDGET);
   const text = body && JSON.stringify(body).replace('NEW', freshId());
   const sent = { method, path: `/admin${filled}`, by, ...(text !== undefined && { body: text }) };
   const { status } = await admin.send(sent);
@@ -171,6 +186,11 @@ const entriesInAudit = async (): Promise<number> => {
 };
 
 describe('the roles', () => {
+  // Of the organisation there is one.
+  beforeEach(async () => {
+    await admin.post('/admin/budget', BUDGET);
+  });
+
   test('the table below has every operation of the admin API', () => {
     const routes = createOperations({} as OperationParts);
     const inCode = routes.map(({ method, pattern }) => `${method} ${pattern}`);

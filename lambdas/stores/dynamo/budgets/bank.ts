@@ -1,12 +1,11 @@
 import { createLruCache } from '../../../support/lru-cache.ts';
-import type { BudgetPeriod, BudgetRefusal, BudgetView, Hold } from '../../budget-store.ts';
+import type { BudgetRefusal, BudgetView, Hold } from '../../budget-store.ts';
 import { numberIn } from '../meter-item.ts';
 import type { Item, Table } from '../table.ts';
 import {
   borrowersIn,
   lentName,
-  MAX,
-  PERIOD,
+  limitIn,
   pastNamesIn,
   pendingOf,
   returnedBy,
@@ -37,15 +36,8 @@ type RoomQuery = { hold: Hold; borrower: Borrower; needed: number; now: number }
 /** `gone`: the budget was deleted, and limits no request any more. */
 export type Room = { grant: Grant } | { refusal: BudgetRefusal } | 'gone';
 
-type BudgetLimit = { max: number; period: BudgetPeriod };
-
 /** What an item lacks for a lease, and what the budget has not lent. */
 type Lack = { own: Share; max: number; lacking: number; free: number };
-
-const limitIn = (root: Item | undefined): BudgetLimit | undefined => {
-  const max = root?.[MAX];
-  return typeof max === 'number' ? { max, period: root?.[PERIOD] as BudgetPeriod } : undefined;
-};
 
 const sumOf = (shares: Share[], of: (share: Share) => number): number =>
   shares.reduce((sum, share) => sum + of(share), 0);

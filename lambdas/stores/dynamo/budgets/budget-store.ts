@@ -6,24 +6,26 @@ import {
   readIfValid,
   string,
 } from '../../../support/schema.ts';
-import type { Budget, BudgetStore, Hold } from '../../budget-store.ts';
+import { TTL_ATTRIBUTE } from '../../../tables.ts';
+import { type Budget, type BudgetStore, type Hold, limitOf } from '../../budget-store.ts';
 import { numberIn } from '../meter-item.ts';
 import { createTable, type Item, type TableOptions } from '../table.ts';
+import { countedIn, isCounted } from './counter-items.ts';
 import { lentName, MAX, PERIOD, returnedBy, spentOf } from './items.ts';
 import { createTransfers } from './transfers.ts';
 
 const MAX_TRIES = 16;
 /** The item that lists all budgets: an attribute of JSON for each. */
 const LIST = 'budgets';
-/** Of a budget that counts and limits nothing. */
-const UNLIMITED = Number.MAX_SAFE_INTEGER;
 
 const Stored = object({
   period: oneOf(['hour', 'day', 'month', 'total']),
   name: string,
+  project: exactOptional(string),
   max: number,
   setBy: string,
   setAt: number,
+  since: exactOptional(number),
   isPaused: exactOptional(oneOf([true, false])),
 });
 
@@ -63,13 +65,14 @@ export const createDynamoBudgetStore = (options: TableOptions): BudgetStore => {
 
   return {
     setBudget: async (budget, hold) => {
-      const max = budget.isPaused ? UNLIMITED : budget.max;
+      const { max, period } = limitOf(budget);
       await table.apply(
         hold.budget,
-        { update: 'SET #max = :max, #period = :period' },
+        // The item of a user without a budget ends with its periods.
+        { update: 'SET #max = :max, #period = :period REMOVE #ttl' },
         {
-          names: { '#max': MAX, '#period': PERIOD },
-          values: { ':max': max, ':period': budget.period },
+          names: { '#max': MAX, '#period': PERIOD, '#ttl': TTL_ATTRIBUTE },
+          values: { ':max': max, ':period': period },
         },
       );
       await list(budget);
@@ -88,6 +91,7 @@ export const createDynamoBudgetStore = (options: TableOptions): BudgetStore => {
     readBudget: async (hold) => {
       const root = await table.read(hold.budget);
       if (!root) return undefined;
+      if (isCounted(hold)) return countedIn(root, hold, options.client.clock.now());
       const shares = await readShares(root, hold);
       const sum = (of: (share: (typeof shares)[number]) => number) =>
         shares.reduce((total, share) => total + of(share), 0);

@@ -1,5 +1,5 @@
 import { MINUTE_MS } from '../../../support/clock.ts';
-import type { Hold } from '../../budget-store.ts';
+import type { BudgetLimit, BudgetPeriod, Hold } from '../../budget-store.ts';
 import { numberIn } from '../meter-item.ts';
 import { leasedIn, marksIn } from '../meter-marks.ts';
 import type { Item } from '../table.ts';
@@ -23,6 +23,12 @@ import type { Item } from '../table.ts';
  */
 export const MAX = 'max';
 export const PERIOD = 'period';
+
+/** The limit in the item of a budget; undefined if there is none, or it was deleted. */
+export const limitIn = (root: Item | undefined): BudgetLimit | undefined => {
+  const max = root?.[MAX];
+  return typeof max === 'number' ? { max, period: root?.[PERIOD] as BudgetPeriod } : undefined;
+};
 
 const holdName = ({ budget, label }: Hold): string => `${budget.split('/')[1]?.[0]}${label}`;
 export const roomName = (hold: Hold): string => `$${holdName(hold)}`;
@@ -97,7 +103,7 @@ export const borrowersIn = (root: Item, { label }: Hold): string[] => {
 
 const NAME = /^(?:\$[+-]?[a-z]|[tgk])(\d{4}-[\dT-]+)/;
 /** Longer than a request, whose settlement is the last write of a period. */
-const KEPT_MS = 20 * 60_000;
+export const KEPT_MS = 20 * 60_000;
 const MAX_REMOVED = 40;
 
 /** Names of counters of periods that ended a while ago. */

@@ -104,11 +104,8 @@ export const createLeases = ({
     /** Reads what callers are shown of their budgets. */
     refresh: ({ holds }: Lease, now: number) =>
       Promise.all(holds.map((hold) => bank.refresh(hold, now))),
-    /** Of the budgets the one with the least left. */
-    tightest: ({ holds }: Lease, item: Item | undefined): BudgetView | undefined =>
-      holds
-        .flatMap((hold) => bank.viewOf(hold, item) ?? [])
-        .toSorted((one, other) => one.left - other.left)[0],
+    viewsOf: ({ holds }: Lease, item: Item | undefined): BudgetView[] =>
+      holds.flatMap((hold) => bank.viewOf(hold, item) ?? []),
     /**
      * The unit was reserved by an earlier process, or by an earlier copy of the write. What a process that died has leased is
      * spent, and another lease is taken.
