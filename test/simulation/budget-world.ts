@@ -251,10 +251,10 @@ const noteStrays = (table: MemoryTable, { calls, strays }: World): void => {
     for (const { name, value, isOpen: isUnit } of marksIn(item)) {
       if (isUnit && !known.has(name)) strays.set(`${key} ${name}`, leasedIn(value));
     }
-    if (!key.startsWith('budget/')) continue;
-    for (const [name, mark] of Object.entries(item)) {
-      const isStray = name.startsWith(MARK) && !open.some((call) => MARK + call.requestId === name);
-      if (isStray && isOpen(mark)) strays.set(`${key} ${name}`, nanosIn(mark));
+    const marks = key.startsWith('budget/') ? Object.entries(item) : [];
+    for (const [name, mark] of marks) {
+      const isKnown = open.some(({ requestId }) => MARK + requestId === name);
+      if (isOpen(mark) && !isKnown) strays.set(`${key} ${name}`, nanosIn(mark));
     }
   }
 };

@@ -103,7 +103,7 @@ export const createCountedMeters = (meters: Verbs, table: Table): CountedMeters 
     const hasRooms = lease.holds.length > 0;
     const denied = refusal ?? (hasRooms ? await meters.changeLease(unit, nanos, now) : undefined);
     if (denied) await leaseAll(unit, leased, { to: before, now });
-    else lease.nanos = nanos;
+    else if (!hasRooms) lease.nanos = nanos;
     return denied;
   };
 
