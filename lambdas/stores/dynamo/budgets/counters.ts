@@ -169,5 +169,3 @@ export const createCounters = (table: Table) => {
 
   return { lease };
 };
-
-export type Counters = ReturnType<typeof createCounters>;
