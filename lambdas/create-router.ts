@@ -8,8 +8,9 @@ import { createGenerate } from './endpoints/generate.ts';
 import { createGetModel, createListModels } from './endpoints/models.ts';
 import { createHttpHandler, type HttpHandler } from './http/create-http-handler.ts';
 import { type Authenticate, createAuthenticate } from './keys/authenticate.ts';
+import type { Announce } from './metering/announce-once.ts';
 import { createMeter } from './metering/meter.ts';
-import { type Announce, withThresholds } from './metering/thresholds.ts';
+import { withThresholds } from './metering/thresholds.ts';
 import type { ReadWhoKey } from './records/hash-who.ts';
 import { createRecorder } from './records/recorder.ts';
 import { createRefusals } from './records/refusals.ts';
@@ -103,6 +104,7 @@ export const createRouter = ({
   records,
   history,
   thresholds,
+  budgets,
   announce = async () => {},
   answers,
   keepMs = DAY_MS,
@@ -119,6 +121,7 @@ export const createRouter = ({
 }: RouterParts): HttpHandler => {
   const meter = withThresholds(createMeter({ store: meters, clock, log }), {
     store: thresholds,
+    budgets,
     announce,
     clock,
     log,

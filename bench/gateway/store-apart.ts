@@ -26,6 +26,7 @@ type Stores = Pick<
   | 'records'
   | 'history'
   | 'thresholds'
+  | 'budgets'
 >;
 
 /** The verbs of the stores that the bench calls. */
@@ -59,6 +60,7 @@ const stores: CalledStores = {
   records: { putRecord: nothing },
   history: {},
   thresholds: {},
+  budgets: {},
 };
 
 const log = createTelemetry({

@@ -1,70 +1,96 @@
 import type { Caller } from '../keys/authenticate.ts';
-import type { Threshold, ThresholdStore } from '../stores/threshold-store.ts';
-import type { Clock } from '../support/clock.ts';
-import { formatInstant, MINUTE_MS } from '../support/clock.ts';
-import type { Log } from '../support/log.ts';
-import { createLruCache } from '../support/lru-cache.ts';
+import type { BudgetStore, BudgetView } from '../stores/budget-store.ts';
+import type { Threshold } from '../stores/threshold-store.ts';
+import { formatInstant } from '../support/clock.ts';
+import { dollarsOf } from '../support/public-usage.ts';
 import type { Admission } from './admission.ts';
+import { type AnnounceParts, createAnnounceOnce, thresholdOf } from './announce-once.ts';
+import { LimitReached, resetOfBudget } from './limits.ts';
 import type { Meter } from './meter.ts';
 
-/** The detail of an event: a key's use of its quota reached a share of it. */
-export type ThresholdReached = {
-  project: string;
-  key: string;
-  plan: string;
-  period: string;
-  /** Percent of the quota. */
-  threshold: Threshold;
-  /** Units used or reserved. */
-  used: number;
-  quota: number;
-  resets_at: string;
-};
+type Parts = AnnounceParts & { budgets: Pick<BudgetStore, 'readBudget'> };
 
-/** Sends an event; implemented by `createEventBus` (aws/event-bus.ts). @throws Error */
-export type Announce = (event: ThresholdReached) => Promise<void>;
+/** Announces the highest thresholds that a charged unit and its budgets have reached. Never throws. */
+const createReport = (parts: Parts) => {
+  const { budgets, clock } = parts;
+  const { isDue, notYet, announce } = createAnnounceOnce(parts);
 
-type Parts = { store: ThresholdStore; announce: Announce; clock: Clock; log: Log };
-
-/** The highest first: a request that passes several reports one. */
-const THRESHOLDS: readonly Threshold[] = [100, 80, 50];
-
-const MAX_METERS = 10_000;
-
-/** Announces the highest threshold that a charged unit has reached. Never throws. */
-const createReport = ({ store, announce, clock, log }: Parts) => {
-  /** When to look at a threshold of a meter again; another environment may announce it meanwhile. */
-  const settled = createLruCache<number>(MAX_METERS);
-
-  return async (caller: Caller, { unit, limits }: Admission): Promise<void> => {
+  const reportQuota = async (caller: Caller, { unit, limits }: Admission): Promise<void> => {
     const { limit: quota, remaining, resetAt } = limits.quota;
     const used = quota - remaining;
-    const threshold = THRESHOLDS.find((percent) => used * 100 >= quota * percent);
+    const threshold = thresholdOf(used, quota);
     if (threshold === undefined) return;
     const { meterId, period } = unit;
-    const { keyId, projectId, plan } = caller;
-    const name = `${meterId}|${period}|${quota}|${threshold}`;
-    const now = clock.now();
-    if ((settled.get(name) ?? 0) > now) return;
-    settled.set(name, now + MINUTE_MS);
     const reached = { meterId, period, quota, threshold };
-    try {
-      const claim = await store.claim(reached, now);
-      if (claim === 'announced') settled.set(name, Number.POSITIVE_INFINITY);
-      if (claim !== 'claimed') return;
-      const ids = { project: projectId, key: keyId, plan: plan.id, period };
-      await announce({ ...ids, threshold, used, quota, resets_at: formatInstant(resetAt) });
-      log.info('usage_threshold', { keyId, projectId, meterId, period, threshold });
-      await store.markAnnounced(reached);
-      settled.set(name, Number.POSITIVE_INFINITY);
-    } catch {
-      log.warn('usage_threshold_failed', { keyId, projectId, meterId, period, threshold });
-    }
+    if (!isDue(reached)) return;
+    const { keyId: key, projectId: project, plan } = caller;
+    const ids = { project, key, plan: plan.id, period };
+    await announce(caller, reached, {
+      ...{ ...ids, threshold, used, quota, resets_at: formatInstant(resetAt) },
+    });
+  };
+
+  const announceBudget = (
+    caller: Caller,
+    { hold, max }: BudgetView,
+    { threshold, used }: { threshold: Threshold; used: number },
+  ): Promise<void> => {
+    const { budget, label: period } = hold;
+    const resetAt = resetOfBudget(hold, clock.now());
+    return announce(
+      caller,
+      { meterId: budget, period, quota: max, threshold },
+      {
+        project: caller.projectId,
+        key: caller.keyId,
+        budget: budget.replace('budget/', ''),
+        period,
+        threshold,
+        used_usd: dollarsOf(used),
+        max_usd: dollarsOf(max),
+        ...(resetAt !== undefined && { resets_at: formatInstant(resetAt) }),
+      },
+    );
+  };
+
+  /** What a process knows of a budget has the rooms of other meters in it: the budget is read before an event. */
+  const reportBudget = async (caller: Caller, view: BudgetView): Promise<void> => {
+    const { hold, max, left } = view;
+    const seen = thresholdOf(max - left, max);
+    if (seen === undefined) return;
+    const reached = { meterId: hold.budget, period: hold.label, quota: max, threshold: seen };
+    if (!isDue(reached)) return;
+    notYet(reached);
+    const state = await budgets.readBudget(hold).catch(() => undefined);
+    const used = state ? state.spent + state.leased : 0;
+    const threshold = thresholdOf(used, max);
+    if (threshold !== undefined) await announceBudget(caller, view, { threshold, used });
+  };
+
+  return {
+    charged: async (caller: Caller, admission: Admission): Promise<void> => {
+      await reportQuota(caller, admission);
+      for (const view of admission.limits.budgets ?? []) await reportBudget(caller, view);
+    },
+    /** A budget that denies a request as it is spent: it may never be spent to the last cent. */
+    denied: async (caller: Caller, error: unknown): Promise<void> => {
+      const isSpent = error instanceof LimitReached && error.code === 'budget_exceeded';
+      const [view] = (isSpent && error.limits.budgets) || [];
+      if (!view) return;
+      const { hold, max, left } = view;
+      const reached = {
+        meterId: hold.budget,
+        period: hold.label,
+        quota: max,
+        threshold: 100,
+      } as const;
+      if (isDue(reached)) await announceBudget(caller, view, { threshold: 100, used: max - left });
+    },
   };
 };
 
 /**
- * The meter, with events at 50, 80 and 100 % of a quota. An event is sent after the charge, like the record of the
+ * The meter, with events at 50, 80 and 100 % of a quota or a budget. An event is sent after the charge, like the record of the
  * request: a stream has ended by then, and a whole response waits for at most a second.
  */
 export const withThresholds = (meter: Meter, parts: Parts): Meter => {
@@ -72,13 +98,16 @@ export const withThresholds = (meter: Meter, parts: Parts): Meter => {
   return {
     ...meter,
     admit: async (caller, requestId, options) => {
-      const admission = await meter.admit(caller, requestId, options);
+      const admission = await meter.admit(caller, requestId, options).catch(async (error) => {
+        await report.denied(caller, error);
+        throw error;
+      });
       let reporting: Promise<void> | undefined;
       return {
         ...admission,
         charge: async () => {
           const isCharged = await admission.charge();
-          if (isCharged) reporting = report(caller, admission);
+          if (isCharged) reporting = report.charged(caller, admission);
           return isCharged;
         },
         finished: async () => {

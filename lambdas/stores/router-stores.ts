@@ -1,5 +1,6 @@
 import type { AnswerStore } from './answer-store.ts';
 import type { BreakerStore } from './breaker-store.ts';
+import type { BudgetStore } from './budget-store.ts';
 import type { CancelStore } from './cancel-store.ts';
 import type { HistoryStore } from './history-store.ts';
 import type { KeyStore } from './key-store.ts';
@@ -25,6 +26,8 @@ export type RouterStores = {
   receipts: ReceiptStore;
   history: Pick<HistoryStore, 'readRows' | 'readSpent' | 'readProgress'>;
   thresholds: ThresholdStore;
+  /** For events of budgets. */
+  budgets: Pick<BudgetStore, 'readBudget'>;
   /**
    * Responses kept for repeats of their requests.
    * @default none: requests with an idempotency key are rejected

@@ -1,4 +1,5 @@
 import type { Model } from '../../lambdas/catalog/catalog.ts';
+import { createLog } from '../../lambdas/support/log.ts';
 import type { LocalStores } from '../../local/local-stores.ts';
 import { startLocal } from '../../local/start.ts';
 import { createManualClock } from '../support/manual-clock.ts';
@@ -85,6 +86,7 @@ export const startBudgetLab = async (stores?: LocalStores) => {
     catalog: modelsAt(provider.url),
     secrets: { secret: 'credential' },
     clock,
+    log: createLog((line) => lines.push(line)),
     ...(stores && { stores }),
   });
   const admin = async (path: string, body?: object) => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createLog } from '../../lambdas/support/log.ts';
 import { type LocalRouter, startLocal } from '../../local/start.ts';
 import { startDynamoStores } from '../support/dynamo-stores.ts';
 import { type Asked, type BudgetLab, dollarsOf, modelsAt, startBudgetLab } from './lab.ts';
@@ -13,6 +14,7 @@ beforeAll(async () => {
     catalog: modelsAt(lab.provider.url),
     secrets: { secret: 'credential' },
     clock: lab.clock,
+    log: createLog((line) => lab.lines.push(line)),
     stores: stores.connect(),
   });
 });
@@ -198,4 +200,22 @@ test('budgets of organisation, project, key, user and session all pay, and the t
   const audit = JSON.stringify((await lab.admin('/audit')).body);
   for (const scope of ['organisation', 'user', 'session'])
     expect(audit).toContain(`"scope":"${scope}"`);
+});
+
+test('a budget that reaches 50 percent, and then denies a request, has one event of each over all processes', async () => {
+  const { path, key, one } = await startTenants();
+  await set(`${path}/users/eve`, { max_usd: 0.045, period: 'day' });
+  await set(path, { max_usd: 100, period: 'day' });
+  lab.pass();
+  const thresholds = () =>
+    lab.lines
+      .map((line) => JSON.parse(line))
+      .filter(({ event, projectId }) => event === 'usage_threshold' && projectId === one.id)
+      .map(({ threshold }) => threshold);
+  expect(await ask({ key, ...forUser('eve') })).toMatchObject({ status: 200 });
+  await expect.poll(thresholds).toEqual([50]);
+  for (const url of [undefined, other.baseUrl, undefined, other.baseUrl]) {
+    expect(await ask({ key, ...forUser('eve') }, url)).toMatchObject({ status: 402 });
+  }
+  expect(thresholds()).toEqual([50, 100]);
 });

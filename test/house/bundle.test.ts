@@ -36,6 +36,7 @@ const PARTS = {
   'late-state.cjs': 17,
   'late-response-store.cjs': 5,
   'late-counted-meters.cjs': 7,
+  'late-budget-store.cjs': 5,
 };
 
 /**

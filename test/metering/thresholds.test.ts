@@ -94,6 +94,7 @@ const setUp = async () => {
   const startProcess = () =>
     withThresholds(createMeter({ store: storesOn(client).meters, clock, log }), {
       store,
+      budgets: storesOn(client).budgets,
       announce: (event) => put('Usage threshold reached', event),
       clock,
       log,
