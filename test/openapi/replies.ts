@@ -14,13 +14,23 @@ const PLAN =
   '{ id, rpm?, quota?, period?, concurrency?, models?, replay?, state?, require?, unreadable? }';
 const KEY = `{ id, project, plan, start, name?, status, rpm?, quota?, concurrency?, models?, budgets?, created_at, expires_at?, replaced_by? }`;
 const NEW_KEY = KEY.replace('{ id', '{ key, id');
-const BUDGET = '{ scope, id, max_usd, period, paused?, set_by, set_at }';
-const SPENT = BUDGET.replace(' }', ', spent_usd?, leased_usd?, remaining_usd? }');
+const BUDGET = '{ scope, id, project?, max_usd, period, paused?, set_by, set_at }';
+const SPENT = BUDGET.replace(
+  ' }',
+  ', spent_usd?, leased_usd?, remaining_usd?, forecast_usd?, resets_at?, default? }',
+);
 const MEMBER = '{ email, roles }';
 const REVOKED = '409 if it is revoked';
 const CONCURRENT = '409 if it was changed concurrently';
 const MADE = '409 if the id already exists';
 const ONCE = '`key` is shown only once';
+
+const budgetsOf = <Prefix extends string>(prefix: Prefix, about: string) =>
+  ({
+    [`${prefix}budgets.show`]: { body: SPENT, about: `${about}; 404 without one` },
+    [`${prefix}budgets.set`]: { body: BUDGET, about },
+    [`${prefix}budgets.delete`]: { body: BUDGET.replace(' }', ', deleted }') },
+  }) as Record<`${Prefix}budgets.${'show' | 'set' | 'delete'}`, Reply>;
 
 /** What each operation responds. */
 export const REPLIES: Record<OperationName, Reply> = {
@@ -69,9 +79,12 @@ export const REPLIES: Record<OperationName, Reply> = {
     about: 'a new one needs `max_usd` and `period` ([budgets.md](budgets.md))',
   },
   'budgets.delete': { body: BUDGET.replace(' }', ', deleted }') },
-  'key-budgets.show': { body: SPENT, about: '404 without one' },
-  'key-budgets.set': { body: BUDGET, about: 'as of a project' },
-  'key-budgets.delete': { body: BUDGET.replace(' }', ', deleted }') },
+  ...budgetsOf('organisation-', 'of the whole deployment'),
+  ...budgetsOf('key-', 'as of a project'),
+  ...budgetsOf('users-', 'of each user without a separate one'),
+  ...budgetsOf('user-', '`default`: it is that of each user'),
+  ...budgetsOf('sessions-', 'of each session without a separate one'),
+  ...budgetsOf('session-', '`default`: it is that of each session'),
   'members.list': {
     body: '{ data: [{ email, roles, status, invited_at }], next_cursor }',
     about:
