@@ -178,6 +178,9 @@ export type LogEvent = keyof LogEvents;
 /** The `fault` of a request while the breakers of all its targets are open. */
 export const NO_HEALTHY_TARGET = 'no_healthy_target';
 
+/** The `fault` of a response that a budget ended. */
+export const BUDGET_EXCEEDED = 'budget_exceeded';
+
 /** Part of `failure` if a table was unavailable. */
 export const STORE_UNAVAILABLE = 'StoreUnavailable';
 

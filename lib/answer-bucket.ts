@@ -65,6 +65,8 @@ export class AnswerBucket extends Construct {
     acknowledge(grantee, {
       'AwsSolutions-IAM5[Resource::<AnswerBucketE16737B3.Arn>/*]':
         'The objects of one bucket; their names are hashes of what callers send.',
+      [`AwsSolutions-IAM5[Resource::<AnswerBucketE16737B3.Arn>/${STORED}*]`]:
+        'The same, of what callers store and delete.',
     });
   }
 }

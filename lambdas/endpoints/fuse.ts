@@ -1,4 +1,5 @@
 import type { Target } from '../catalog/catalog.ts';
+import { BUDGET_EXCEEDED } from '../log-events.ts';
 import type { Admission } from '../metering/admission.ts';
 import { budgetError, type LeaseSize } from '../metering/budgets.ts';
 import { mapStoreErrors } from '../metering/limits.ts';
@@ -13,7 +14,6 @@ import { createCosts, tokensIn } from './attempt-costs.ts';
 import type { Tried } from './call-record.ts';
 import type { CheckedCall } from './check-call.ts';
 import { mostTokens, ratesByTarget } from './demand.ts';
-import type { Call } from './endpoint.ts';
 
 /**
  * The fuse of one request under budgets of dollars: it leases what the request may cost in slices, ends the response when no
@@ -46,10 +46,6 @@ const ASK_AGAIN_AFTER = 64;
 const END_AT = 96;
 /** The leases that are left of a budget from which on what was leased for the worst input is returned at once. */
 const NEAR = 20;
-
-/** In the log line and the record of a response that a budget ended. */
-const FAULT = 'budget_exceeded';
-export const endedByBudget = ({ notes }: Call): boolean => notes.fault === FAULT;
 
 type Parts = { checked: CheckedCall; meter: Meter; clock: Clock };
 
@@ -162,7 +158,7 @@ export const createFuse = ({ meter, clock, ...parts }: Parts): Fuse => {
         slices.returnRest();
         slices.ask();
         if (await slices.isSpent()) {
-          call.note({ fault: FAULT });
+          call.note({ fault: BUDGET_EXCEEDED });
           throw new UpstreamError('output-limit', 'no budget has another slice');
         }
       }

@@ -1,3 +1,4 @@
+import { createFuse, type Fuse } from '#late/fuse';
 import type { Target } from '../catalog/catalog.ts';
 import { retirementHeaders } from '../catalog/retirement.ts';
 import { isUnderBudget, isUnderWho } from '../metering/budgets.ts';
@@ -18,7 +19,6 @@ import { createEstimateSample, hashesOf, recordOf } from './call-record.ts';
 import { type CheckDeps, type CheckedCall, checkCall } from './check-call.ts';
 import type { Call, Endpoint, Reply } from './endpoint.ts';
 import { discard, type FetchAnswer, type Fetched } from './fetch-answer.ts';
-import { createFuse, type Fuse } from './fuse.ts';
 import { warnOfLoop } from './loops.ts';
 import { estimateOn } from './prompt.ts';
 import { publicError } from './public-error.ts';

@@ -15,6 +15,7 @@
  * lists how a stream ends.
  */
 
+import { BUDGET_EXCEEDED } from '../log-events.ts';
 import type { StreamEncoder } from '../protocols/protocol.ts';
 import { collect, writeResponse } from '../protocols/streams/collect.ts';
 import type { MessageBatches } from '../protocols/streams/sse.ts';
@@ -23,9 +24,8 @@ import { type Clock, withTimeout } from '../support/clock.ts';
 import { type ApiError, withSentence } from '../support/errors.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import { droppedHeader } from './dropped.ts';
-import type { EncodedReply, StreamReply } from './endpoint.ts';
+import type { Call, EncodedReply, StreamReply } from './endpoint.ts';
 import type { PendingAnswer } from './fetch-answer.ts';
-import { endedByBudget } from './fuse.ts';
 import { endOf, isAbandoned, isCancelled, publicError } from './public-error.ts';
 
 /** Says what an exception of an SDK has no other place for: how far the response came, what it costs, and its id. */
@@ -34,6 +34,8 @@ const interrupted = (error: ApiError, events: number, requestId: string): ApiErr
   const what = events > 0 ? `The response was interrupted after ${count}; it` : 'The request';
   return withSentence(error, `${what} is not charged. Request ${requestId}.`);
 };
+
+const endedByBudget = ({ notes }: Call): boolean => notes.fault === BUDGET_EXCEEDED;
 
 /** A response that a budget ended looks like one that reached its `max_tokens`; this is how it differs. */
 const BUDGET_COMMENT = { comment: 'A budget of dollars has ended this response.' };

@@ -61,7 +61,7 @@ export const LOG_FIELDS: Record<'level' | 'event' | keyof LogFields, Check> = {
   projectId: text(WORD),
   meterId: text(WORD),
   minute: number,
-  period: text(/^[\dT-]+$/),
+  period: text(/^(?:[\dT-]+|total)$/),
   model: text(WORD),
   stream: flag,
   upstream: text(WORD),
