@@ -66,6 +66,11 @@ describe('the role of the router', () => {
           Action: ['s3:GetObject', 's3:PutObject'],
           Resource: { 'Fn::Join': ['', [bucketArn, '/*']] },
         },
+        {
+          Effect: 'Allow',
+          Action: 's3:DeleteObject',
+          Resource: { 'Fn::Join': ['', [bucketArn, '/responses/*']] },
+        },
         { Effect: 'Allow', Action: 's3:ListBucket', Resource: bucketArn },
         {
           Effect: 'Allow',

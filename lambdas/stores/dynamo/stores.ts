@@ -1,4 +1,3 @@
-import { createDynamoBudgetStore } from '#late/budget-store';
 import { createDynamoResponseStore } from '#late/response-store';
 import type { TableName } from '../../tables.ts';
 import type { BodyStore } from '../answer-store.ts';
@@ -13,6 +12,7 @@ import type { RouterStores } from '../router-stores.ts';
 import { createDynamoAnswerStore } from './answer-store.ts';
 import { createDynamoAuditStore } from './audit-store.ts';
 import { createDynamoBreakerStore } from './breaker-store.ts';
+import { createDynamoBudgetStore } from './budgets/budget-store.ts';
 import { createDynamoCancelStore } from './cancel-store.ts';
 import type { DynamoClient } from './dynamo-client.ts';
 import { createDynamoHistoryReader, createDynamoHistoryStore } from './history-store.ts';
@@ -66,9 +66,7 @@ export const createRouterStores = ({
     records: createDynamoRecordWriter({ client, tableName: records, recordDays }),
     history: createDynamoHistoryReader({ client, tableName: history }),
     thresholds: createDynamoThresholdStore({ client, tableName: meters }),
-    budgets: {
-      readBudget: (hold) => createDynamoBudgetStore({ client, tableName: meters }).readBudget(hold),
-    },
+    budgets: createDynamoBudgetStore({ client, tableName: meters }),
     answers:
       answers === undefined
         ? undefined

@@ -283,9 +283,9 @@ describe('a flood of refusals', () => {
 test('POST routes that cost a unit have metric series, other routes are counted as "other"', () => {
   expect(routeSeries()).toEqual(['/v1/chat/completions', '/v1/messages', '/v1/responses', OTHER]);
   expect(routeSeries()).toEqual([
-    ...ROUTES.filter((row) => 'endpoint' in row && row.endpoint === 'generate').map(
-      ({ pattern }) => pattern,
-    ),
+    ...ROUTES.filter(
+      (row) => 'endpoint' in row && ['generate', 'respond'].includes(row.endpoint),
+    ).map(({ pattern }) => pattern),
     OTHER,
   ]);
 });
