@@ -249,6 +249,10 @@ const responsesStream = (said: string[], thought: string[], args: string[]): Mes
   const response = { ...RESPONSE, status: 'completed', output: items, usage: RESPONSES_USAGE };
   const all: Message[] = [
     { ...begun, edits: within(OURS, 'response') },
+    {
+      value: { type: 'response.in_progress', response: RESPONSE, ...ZZ },
+      edits: within(OURS, 'response'),
+    },
     { value: { type: 'response.event_of_tomorrow', ...ZZ } },
     ...events,
     {
