@@ -85,14 +85,22 @@ const GLOBAL_OPTIONS: readonly string[] = [
 
 const parse = (args: string[]) => parseArgs({ args, options: OPTIONS, allowPositionals: true });
 
-/** Splits the command line into words and options. @throws CliError 2 on an unknown option */
-export const readArguments = (args: string[]): { words: string[]; options: Options } => {
+const parsed = (args: string[]): ReturnType<typeof parse> => {
   try {
-    const { positionals, values } = parse(args);
-    return { words: positionals, options: values };
+    return parse(args);
   } catch (cause) {
     throw usageError(messageOf(cause), { cause });
   }
+};
+
+const MONTH = /^20\d\d-(?:0[1-9]|1[0-2])$/;
+
+/** Splits the command line into words and options. @throws CliError 2 on an unknown option, or a month in another form */
+export const readArguments = (args: string[]): { words: string[]; options: Options } => {
+  const { positionals: words, values: options } = parsed(args);
+  const { month } = options;
+  if (month === undefined || MONTH.test(month)) return { words, options };
+  throw usageError(`--month must be 2026-10 (got '${month}').`);
 };
 
 /** Rejects options of other commands instead of ignoring them. @throws CliError 2 */

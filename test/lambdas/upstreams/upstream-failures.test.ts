@@ -117,7 +117,7 @@ describe('a fault', () => {
     ['1000000000000', undefined],
     ['-1', undefined],
     ['soon', undefined],
-    ['1.5', undefined],
+    ['1.5', 1.5],
     [new Date(NOW + 30_000).toUTCString(), 30],
     [new Date(NOW - 30_000).toUTCString(), 0],
   ])('a 429 with retry-after %s asks to wait %s seconds', async (retryAfter, seconds) => {
