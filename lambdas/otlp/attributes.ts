@@ -28,3 +28,6 @@ export const attributesOf = (values: Record<string, Plain>): Attribute[] =>
 
 /** Seconds of milliseconds. */
 export const seconds = (ms: number): Double => ({ double: ms / 1_000 });
+
+/** Milliseconds since the epoch; a number has no room for nanoseconds. */
+export const nanosOf = (ms: number): string => `${BigInt(Math.round(ms)) * 1_000_000n}`;

@@ -1,6 +1,5 @@
 import type { RequestRecord } from '../stores/record-store.ts';
-import { type Attribute, attributesOf } from './attributes.ts';
-import { nanosOf } from './spans.ts';
+import { type Attribute, attributesOf, nanosOf } from './attributes.ts';
 
 const DELTA = 1;
 /** Seconds, each twice the one before. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Attempt, RefusedRequest, RequestRecord } from '../stores/record-store.ts';
-import { type Attribute, attributesOf, seconds } from './attributes.ts';
+import { type Attribute, attributesOf, nanosOf, seconds } from './attributes.ts';
 
 /** Version of OpenTelemetry's GenAI conventions, which name what begins with `gen_ai.`; their schema's address. */
 export const SCHEMA_URL = 'https://opentelemetry.io/schemas/gen-ai/0.1.0';
@@ -27,9 +27,6 @@ export type Span = {
   attributes: Attribute[];
   status: { code: number; message?: string };
 };
-
-/** Milliseconds since the epoch; a number has no room for nanoseconds. */
-export const nanosOf = (ms: number): string => `${BigInt(Math.round(ms)) * 1_000_000n}`;
 
 /** The same request has the same ids each time that it is exported. */
 const hexOf = (name: string, digits: number): string =>
@@ -63,9 +60,8 @@ const answerIdOf = ({ id, protocol }: RequestRecord): string =>
   id.replace(/^req_/, ANSWER_IDS[protocol] ?? '');
 
 /** What the conventions say of a session: never a hash. */
-const isHash = (value: string): boolean => value.startsWith('h_');
 const conversationOf = ({ who }: RequestRecord): string | undefined =>
-  who?.session === undefined || isHash(who.session) ? undefined : who.session;
+  who?.session?.startsWith('h_') ? undefined : who?.session;
 
 const finishOf = ({ finish, outcome }: RequestRecord): string[] | undefined => {
   if (finish !== undefined) return [finish];

@@ -146,8 +146,8 @@ describe('routes to the admin function', () => {
     const permissions = Object.values(
       dev.findResources('AWS::Lambda::Permission', { Properties: { FunctionName: ADMIN_ARN } }),
     );
-    // One for the operators' path, three for the console's, one for the schedule.
-    expect(permissions).toHaveLength(5);
+    // One for the operators' path, four for the console and the document of the API, one for the schedule.
+    expect(permissions).toHaveLength(6);
     dev.hasResourceProperties('AWS::Lambda::Permission', {
       FunctionName: ADMIN_ARN,
       Principal: 'apigateway.amazonaws.com',
