@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -120,6 +120,10 @@ export const bundle = ({
       },
     });
     mkdirSync(folder, { recursive: true });
+    // Parts of an earlier build that are none any more.
+    for (const name of readdirSync(folder)) {
+      if (name.startsWith('late-')) rmSync(join(folder, name));
+    }
     for (const [name, script] of scripts) {
       writeFileSync(join(folder, name), makeFunctionsSkippable(script));
     }

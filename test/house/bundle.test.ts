@@ -185,6 +185,8 @@ describe('the bundle of the router function', () => {
     const target = { ...model.targets[0], protocol: 'gemini' };
     writeFileSync(catalog, JSON.stringify([{ ...model, targets: [target] }]));
     const folder = join(outdir, 'gemini');
+    bundle({ entry: 'lambdas/router.ts', outdir: folder });
+    expect(readdirSync(folder)).toContain('late-gemini.cjs');
     bundle({ entry: 'lambdas/router.ts', outdir: folder, catalog });
     expect(readdirSync(folder)).toContain('late-responses.cjs');
     expect(readdirSync(folder)).not.toContain('late-gemini.cjs');
