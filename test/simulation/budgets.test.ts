@@ -13,7 +13,7 @@ import { FAULT_SETS } from './fault-sets.ts';
 import { type Faults, NO_FAULTS } from './faulty-network.ts';
 import { clientFrom, createMemoryClient, createMemoryTable } from './memory-table.ts';
 
-const SEEDS = Math.ceil(Number(process.env.SIMULATION_SEEDS ?? 5_000) / 10);
+const SEEDS = Math.ceil(Number(process.env.SIMULATION_SEEDS ?? 5_000) / 20);
 /** A soak on a busy machine takes some minutes for each set of faults. */
 const TIMEOUT_MS = 3_600_000;
 

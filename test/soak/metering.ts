@@ -24,7 +24,7 @@ const PARTS: Record<string, Part> = {
   /** Of budgets of dollars: 150,000 schedules, half of them of sharded meters. */
   budgets: {
     file: 'test/simulation/budgets.test.ts',
-    variables: { SIMULATION_SEEDS: '125000' },
+    variables: { SIMULATION_SEEDS: '250000' },
   },
   /**
    * Over HTTP: limits of 0 to 600 with up to 1,000 callers of four processes at once, and 72 cells of failures, whole and
