@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib';
+import { retryAfterSeconds } from '../support/retry-after.ts';
 import type { Answer, Post } from './exporter.ts';
 
 /** A collector that says nothing for so long is away. Milliseconds. */
@@ -17,13 +18,6 @@ export const readHeaders = (text: string): Record<string, string> =>
       ];
     }),
   );
-
-const retryAfterOf = ({ headers }: Response, now: number): number | undefined => {
-  const text = headers.get('retry-after') ?? '';
-  if (/^\d{1,6}$/.test(text)) return Number(text) * 1_000;
-  const instant = /^[A-Z][a-z]{2}/.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(instant) ? undefined : Math.max(0, instant - now);
-};
 
 /** Posts to a collector by OTLP over HTTP with JSON. `readSecretHeaders` gives the headers that authorize it. */
 export const createPost = ({
@@ -50,6 +44,8 @@ export const createPost = ({
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     const text = (await response.text()).slice(0, MAX_ANSWER);
-    return { status: response.status, body: text, retryAfterMs: retryAfterOf(response, now()) };
+    const asked = retryAfterSeconds(response.headers.get('retry-after') ?? undefined, now());
+    const retryAfterMs = asked === undefined ? undefined : asked * 1_000;
+    return { status: response.status, body: text, retryAfterMs };
   };
 };

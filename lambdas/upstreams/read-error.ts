@@ -5,6 +5,7 @@ import { interpretErrorBody, interpretSentError } from '../protocols/rejections/
 import { differenceIn } from '../protocols/rejections/read-difference.ts';
 import { type Confidential, cleanReason } from '../protocols/rejections/reason.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
+import { NUMBER, retryAfterSeconds } from '../support/retry-after.ts';
 import type { ProviderLimit } from './read-limits.ts';
 import { type Chunks, readShortBody } from './response-body.ts';
 
@@ -37,18 +38,6 @@ const untilReset = (limits: ProviderLimit[], now: number): number | undefined =>
   return resets.length === 0 ? undefined : Math.max(0, Math.max(...resets) - now) / 1_000;
 };
 
-const SECONDS = /^\d{1,9}(?:\.\d{1,9})?$/;
-
-/** A Retry-After header, in seconds or as an HTTP date; undefined if it is invalid or absent. */
-const secondsIn = (value: string | undefined, now: number): number | undefined => {
-  if (value === undefined) return undefined;
-  const text = value.trim();
-  if (SECONDS.test(text)) return Number(text);
-  // Every HTTP date starts with a weekday; without this check Date.parse reads `-1` as a year.
-  const instant = /^[A-Z][a-z]{2}/.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(instant) ? undefined : Math.max(0, Math.ceil((instant - now) / 1000));
-};
-
 /**
  * How long a refusal asks to wait: in milliseconds (Azure, and the SDKs of OpenAI and Anthropic), in seconds, as a date, in
  * its body (Google's `RetryInfo`), or by the limit that is used up.
@@ -62,8 +51,10 @@ const retryAfterOf = (
   }: { inBody: number | undefined; limits: ProviderLimit[] | undefined; now: number },
 ): number | undefined => {
   const ms = headers['retry-after-ms'];
-  if (ms !== undefined && SECONDS.test(ms)) return Number(ms) / 1_000;
-  return secondsIn(headers['retry-after'], now) ?? inBody ?? (limits && untilReset(limits, now));
+  if (ms !== undefined && NUMBER.test(ms)) return Number(ms) / 1_000;
+  return (
+    retryAfterSeconds(headers['retry-after'], now) ?? inBody ?? (limits && untilReset(limits, now))
+  );
 };
 
 /** Statuses of a request that another form may pass with. */
