@@ -2,7 +2,7 @@ import defaultModels from '../lambdas/catalog/models.json' with { type: 'json' }
 import type { Model } from '../lambdas/catalog/parse-models.ts';
 import { addressesIn } from '../lambdas/otlp/address-of.ts';
 import { createExporter } from '../lambdas/otlp/exporter.ts';
-import { createPost, readHeaders } from '../lambdas/otlp/post.ts';
+import { createPost } from '../lambdas/otlp/post.ts';
 import type { Clock } from '../lambdas/support/clock.ts';
 import type { Log } from '../lambdas/support/log.ts';
 import type { ItemDatabase } from './database/item-database.ts';
@@ -11,8 +11,7 @@ import { openOutbox } from './outbox.ts';
 
 export type Collector = {
   endpoint: string;
-  /** In the form of `OTEL_EXPORTER_OTLP_HEADERS`. */
-  headers: string;
+  headers: Record<string, string>;
   /** @default the shipped catalog */
   models: Model[] | undefined;
   version: string;
@@ -32,10 +31,9 @@ export const exportRecords = async (
   { database, collector, clock, log, onFailure }: Parts,
 ): Promise<LocalStores> => {
   const { endpoint, headers, models = defaultModels, version } = collector;
-  const secretHeaders = readHeaders(headers);
   const post = createPost({
     endpoint,
-    readSecretHeaders: async () => secretHeaders,
+    readSecretHeaders: async () => headers,
     now: () => clock.now(),
   });
   const send = createExporter({

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { PROGRAM } from '#program';
+import { readHeaders } from '../lambdas/otlp/post.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Environment variable with the secret of the operator of a router that other machines reach. */
@@ -36,7 +37,7 @@ export type CliOptions = {
   /** Folder of the data; without it none is kept. */
   data: string | undefined;
   /** Base address of the OTLP collector that gets all records, and the headers that it requires. */
-  otlp: { endpoint: string; headers: string } | undefined;
+  otlp: { endpoint: string; headers: Record<string, string> } | undefined;
   delayMs: number;
   json: boolean;
   help: boolean;
@@ -59,6 +60,8 @@ const readNumber = (text: string, name: string, max: number): number => {
   throw new UsageError(`Invalid ${name} '${text}': must be a whole number from 0 to ${max}.`);
 };
 
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
 const parse = (args: string[]) => {
   try {
     return parseArgs({
@@ -77,9 +80,7 @@ const parse = (args: string[]) => {
       },
     }).values;
   } catch (cause) {
-    throw new UsageError(`${cause instanceof Error ? cause.message : cause}\n\n${USAGE}`, {
-      cause,
-    });
+    throw new UsageError(`${messageOf(cause)}\n\n${USAGE}`, { cause });
   }
 };
 
@@ -108,17 +109,25 @@ type Env = {
   OTEL_EXPORTER_OTLP_HEADERS?: string | undefined;
 };
 
+const readCollectorHeaders = (text: string) => {
+  try {
+    return readHeaders(text);
+  } catch (cause) {
+    throw new UsageError(`OTEL_EXPORTER_OTLP_HEADERS: ${messageOf(cause)}`, { cause });
+  }
+};
+
 const readCollector = (url: string | undefined, { OTEL_EXPORTER_OTLP_HEADERS = '' }: Env) => {
   if (url === undefined) return undefined;
   if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) {
-    return { endpoint: url, headers: OTEL_EXPORTER_OTLP_HEADERS };
+    return { endpoint: url, headers: readCollectorHeaders(OTEL_EXPORTER_OTLP_HEADERS) };
   }
   throw new UsageError(
     `Invalid --otlp '${url}': must be an address such as http://127.0.0.1:4318.`,
   );
 };
 
-/** @throws UsageError for an unknown option, a value out of range, secrets without a catalog, or an address without a secret */
+/** @throws UsageError for an unknown option, a value out of range, secrets without a catalog, an address without a secret, or an invalid header of a collector */
 export const readOptions = (args: string[], env: Env): CliOptions => {
   const { port, host, data, otlp, delay, json, help, version, ...files } = parse(args);
   if (data === '') throw new UsageError('--data must name a folder.');

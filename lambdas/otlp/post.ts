@@ -7,17 +7,26 @@ const TIMEOUT_MS = 10_000;
 /** Enough of an answer to say what was rejected. Characters. */
 const MAX_ANSWER = 64 * 1024;
 
-/** Headers in the form of `OTEL_EXPORTER_OTLP_HEADERS`: `name=value,name=value`, values percent-encoded. */
-export const readHeaders = (text: string): Record<string, string> =>
-  Object.fromEntries(
-    text.split(',').flatMap((pair) => {
-      const at = pair.indexOf('=');
-      if (at <= 0) return [];
-      return [
-        [pair.slice(0, at).trim().toLowerCase(), decodeURIComponent(pair.slice(at + 1).trim())],
-      ];
-    }),
-  );
+/**
+ * Headers in the form of `OTEL_EXPORTER_OTLP_HEADERS`: `name=value,name=value`, values percent-encoded.
+ * @throws Error that names the header and not its value
+ */
+export const readHeaders = (text: string): Record<string, string> => {
+  const headers = new Headers();
+  for (const pair of text.split(',')) {
+    const at = pair.indexOf('=');
+    if (at <= 0) continue;
+    const name = pair.slice(0, at).trim();
+    try {
+      headers.set(name, decodeURIComponent(pair.slice(at + 1).trim()));
+    } catch {
+      throw new Error(
+        `Invalid header '${name}' of the OTLP collector: must be a header's name and its percent-encoded value, e.g. authorization=Bearer%20KEY.`,
+      );
+    }
+  }
+  return Object.fromEntries(headers);
+};
 
 /** Posts to a collector by OTLP over HTTP with JSON. `readSecretHeaders` gives the headers that authorize it. */
 export const createPost = ({

@@ -154,4 +154,19 @@ describe('records at an OTLP collector', () => {
     expect(code).toBe(1);
     expect(said).toContain("Invalid --otlp 'localhost:4318x'");
   });
+
+  test.each(['authorization=%zz', 'authorization=x%0Ay', 'a b=c'])(
+    'headers of a collector that are %s end the start with one line and do not repeat the value',
+    async (headers) => {
+      const child = start(['--otlp', 'http://127.0.0.1:4318'], {
+        OTEL_EXPORTER_OTLP_HEADERS: `x-team=ok,${headers}`,
+      });
+      const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+      expect(code).toBe(1);
+      const [name = ''] = headers.split('=');
+      expect(said).toBe(
+        `OTEL_EXPORTER_OTLP_HEADERS: Invalid header '${name}' of the OTLP collector: must be a header's name and its percent-encoded value, e.g. authorization=Bearer%20KEY.\n`,
+      );
+    },
+  );
 });
