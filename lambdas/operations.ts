@@ -74,6 +74,7 @@ export const OPERATIONS = {
   'audit.list': ['read', 'see-own', '/audit'],
   checks: ['read', 'operate', '/checks'],
   'targets.list': ['read', 'see-all', '/targets'],
+  metrics: ['read', 'see-all', '/metrics'],
   calibration: ['read', 'see-all', '/calibration'],
   'targets.test': ['run', 'operate', '/targets/test'],
   apply: ['change', 'operate', '/apply'],

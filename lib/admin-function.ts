@@ -76,10 +76,13 @@ export class AdminFunction extends Construct {
       } satisfies AdminEnv,
     });
     acknowledgeFunction(this.function);
-    const hourly = new Rule(this, 'History', {
+    const { historyMinutes } = stage;
+    const schedule = new Rule(this, 'History', {
       description: `Model router (${stage.name}): brings the history of usage up to date`,
       // After the 20 minutes in which requests of the last hour may still be settled.
-      schedule: Schedule.cron({ minute: '25' }),
+      schedule: Schedule.cron({
+        minute: historyMinutes === 60 ? '25' : `${25 % historyMinutes}/${historyMinutes}`,
+      }),
       targets: [
         new LambdaTarget(this.function, {
           event: RuleTargetInput.fromObject({ job: 'history' }),
@@ -87,9 +90,9 @@ export class AdminFunction extends Construct {
         }),
       ],
     });
-    acknowledge(hourly, {
+    acknowledge(schedule, {
       'Serverless-EventBusDLQ':
-        'A lost event needs no queue: the next hour brings the same days up to date.',
+        'A lost event needs no queue: the next run brings the same days up to date.',
     });
   }
 }

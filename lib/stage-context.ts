@@ -129,6 +129,11 @@ const StageContext = z
      */
     recordDays: WholeNumber.pipe(z.int().min(3).max(MAX_RECORD_DAYS)).default(DEFAULT_RECORD_DAYS),
     /**
+     * Minutes between two runs of the history: how old usage and the metrics of Prometheus are at most.
+     * @default 60
+     */
+    historyMinutes: WholeNumber.pipe(z.literal([5, 10, 15, 20, 30, 60])).default(60),
+    /**
      * `provider` asks the provider of a model's first target for the counts of `count_tokens`, where it has a
      * counter; the estimate is the fallback.
      * @default 'estimate'

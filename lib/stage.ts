@@ -78,6 +78,8 @@ export type Stage = {
   maxSeries: number;
   /** Days that the record of a request is kept. @default 35 */
   recordDays: number;
+  /** Minutes between two runs of the history. @default 60 */
+  historyMinutes: number;
   /** What `count_tokens` asks first. @default 'estimate' */
   countTokens: 'estimate' | 'provider';
   /** Whether upstreams get the caller's `traceparent`. @default false */
@@ -140,6 +142,7 @@ export const readStage = (node: Node): Stage => {
     firewallRate,
     maxSeries: context.maxSeries,
     recordDays: context.recordDays,
+    historyMinutes: context.historyMinutes,
     countTokens: context.countTokens,
     passesTraceparent: context.traceparent === 'pass',
     who: context.who,

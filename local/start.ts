@@ -112,7 +112,7 @@ const isForAdmin = (event: HttpEvent | HttpRequest): event is HttpEvent => !('so
 
 /** Requests whose responses come from the history, which is a run behind. */
 const HISTORY_PATHS =
-  /^\/(?:admin|dashboard\/api)\/(?:usage$|targets$|checks$|projects\/[^/]+\/statements\/)/;
+  /^\/(?:admin|dashboard\/api)\/(?:usage$|metrics$|targets$|checks$|projects\/[^/]+\/statements\/)/;
 
 const readsHistory = (event: HttpEvent | HttpRequest): boolean =>
   isForAdmin(event)

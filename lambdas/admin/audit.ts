@@ -1,4 +1,3 @@
-import type { JsonReply } from '../endpoints/endpoint.ts';
 import type { Action, AuditEntry, AuditStore, Change } from '../stores/audit-store.ts';
 import { HISTORY_DAYS } from '../stores/history-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
@@ -9,7 +8,7 @@ import { auditIdOf } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { keptRange } from './input.ts';
-import type { Operation } from './operation.ts';
+import type { Operation, PlainReply } from './operation.ts';
 import { readPage } from './page.ts';
 import { maySee, projectNotFound, seesAll } from './roles.ts';
 
@@ -25,14 +24,14 @@ export type Intent = {
   input: unknown;
 };
 
-type Perform = () => Promise<JsonReply & { changes?: Change[] }>;
+type Perform = () => Promise<PlainReply & { changes?: Change[] }>;
 
 /**
  * Runs a change between two writes: the intent, without which nothing is changed, and its outcome. A process or
  * table that fails in between leaves the intent, with the outcome `unknown`: a change is never unrecorded.
  * @throws ApiError 503 if the intent was not written; what the change throws
  */
-export type Audit = (intent: Intent, perform: Perform) => Promise<JsonReply>;
+export type Audit = (intent: Intent, perform: Perform) => Promise<PlainReply>;
 
 /** Larger inputs, which only `apply` has, are left out of an intent; an item holds 400 KB. */
 const MAX_INPUT_CHARACTERS = 20_000;

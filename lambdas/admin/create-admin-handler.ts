@@ -1,5 +1,4 @@
 import middy from '@middy/core';
-import type { JsonReply, TextReply } from '../endpoints/endpoint.ts';
 import { accessLog } from '../http/middleware/access-log.ts';
 import { errorEnvelope } from '../http/middleware/error-envelope.ts';
 import { receive } from '../http/middleware/receive.ts';
@@ -16,7 +15,7 @@ import type { RandomBytes } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
 import type { Audit } from './audit.ts';
 import { MAX_ID_LENGTH } from './input.ts';
-import type { AdminRequest, AdminRoute } from './operation.ts';
+import type { AdminRequest, AdminRoute, PlainReply } from './operation.ts';
 import { authorize, type Identity } from './roles.ts';
 
 /** A Lambda handler that responds in one piece. */
@@ -92,7 +91,7 @@ const storageUnavailable = (cause: StoreUnavailable, isChange: boolean) =>
 /** Reads the body and runs the operation; what it changes is kept by the audit. @throws ApiError */
 export const createOperate =
   (audit: Audit) =>
-  async (authorized: Authorized): Promise<JsonReply> => {
+  async (authorized: Authorized): Promise<PlainReply> => {
     const { request, requestId, startedAt, identity, route, parameters } = authorized;
     const body = await readBody(request); // 400, 413, 415
     const { query } = request;
@@ -113,7 +112,6 @@ export const createOperate =
 type AdminContext = InvocationContext & { identity: Identity | undefined };
 
 type Middlewares = Pick<AdminHandlerOptions, 'log' | 'clock' | 'randomBytes'>;
-type PlainReply = JsonReply | TextReply;
 type Serve = (received: Received, context: object) => Promise<PlainReply>;
 
 /** Serves requests behind the router's middlewares; errors use the envelope of the chat protocol. */

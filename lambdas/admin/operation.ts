@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { JsonReply } from '../endpoints/endpoint.ts';
+import type { JsonReply, TextReply } from '../endpoints/endpoint.ts';
 import {
   methodOf,
   type NamesOf,
@@ -27,13 +27,18 @@ export type AdminRequest<Input = unknown, Query = unknown> = {
   input: Input;
 };
 
+/** A page, a file or metrics; everything else is JSON. */
+export type PlainReply = JsonReply | TextReply;
+
 type Changed = JsonReply & { changes: Change[] };
 
 /** What each operation does. An `ApiError` below 500 of a change means that it changed nothing. @throws ApiError */
 export type Operations = {
   [Name in OperationName]: (
     request: AdminRequest<OutputOf<typeof BODIES, Name>, OutputOf<typeof QUERIES, Name>>,
-  ) => Promise<Name extends NamesOf<'change'> ? Changed : JsonReply>;
+  ) => Promise<
+    Name extends NamesOf<'change'> ? Changed : Name extends 'metrics' ? TextReply : JsonReply
+  >;
 };
 export type Operation<Name extends OperationName> = Operations[Name];
 
@@ -48,7 +53,7 @@ export type AdminRoute = {
   /** Validates query and body before anything is done. @throws ApiError 400 */
   prepare(request: AdminRequest): {
     input: unknown;
-    perform(): Promise<JsonReply & { changes?: Change[] }>;
+    perform(): Promise<PlainReply & { changes?: Change[] }>;
   };
 };
 
@@ -63,7 +68,7 @@ const schemaOf = (schemas: Partial<Record<OperationName, z.ZodType>>, name: Oper
 export const routesOf = (operations: Operations): AdminRoute[] =>
   (Object.keys(OPERATIONS) as OperationName[]).map((name) => {
     const [kind, need, pattern] = OPERATIONS[name];
-    const operate = operations[name] as (request: AdminRequest) => Promise<JsonReply>;
+    const operate = operations[name] as (request: AdminRequest) => Promise<PlainReply>;
     const [body, query] = [schemaOf(BODIES, name) ?? NoFields, schemaOf(QUERIES, name)];
     return {
       method: methodOf(name),

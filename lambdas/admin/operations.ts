@@ -9,6 +9,7 @@ import { historyHandlers } from './history.ts';
 import { keyChangeHandlers } from './key-changes.ts';
 import { keyHandlers } from './keys.ts';
 import { memberHandlers } from './members.ts';
+import { createMetrics } from './metrics.ts';
 import { type AdminRoute, routesOf } from './operation.ts';
 import { planHandlers } from './plans.ts';
 import { projectHandlers } from './projects.ts';
@@ -32,6 +33,7 @@ const FACTORIES = [
   createListAudit,
   doctorHandlers,
   createListTargets,
+  createMetrics,
   createCalibration,
   createApplySeed,
 ] as const;

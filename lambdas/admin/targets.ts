@@ -25,9 +25,11 @@ type Health = {
   openings?: number;
 };
 
+const CLOSED: Health = { state: 'closed' };
+
 /** Health of a target as all environments share it; an environment may have seen a failure since. */
 const healthOf = (breaker: BreakerState | undefined, now: number): Health => {
-  if (!breaker || breaker.openUntil === 0) return { state: 'closed' };
+  if (!breaker || breaker.openUntil === 0) return CLOSED;
   const { openUntil, openings } = breaker;
   const state = openUntil > now ? 'open' : 'half-open';
   return { state, open_until: formatInstant(openUntil), openings };
@@ -53,29 +55,38 @@ const publicTarget = ({ place, model, target }: Placed, keysUsing: Map<string, n
 export type ListedTarget = ReturnType<typeof publicTarget> &
   Health & { limits?: string; limits_at?: string };
 
-type Parts = RetirementParts & LimitParts & { breakers: Pick<BreakerStore, 'readBreaker'> };
+export type BreakerParts = Pick<RetirementParts, 'models' | 'clock'> & {
+  breakers: Pick<BreakerStore, 'readBreaker'>;
+};
+
+// As `nameOf` of catalog/catalog.ts.
+const nameOf = ({ target }: Placed): string => `${target.upstream}/${target.model}`;
+
+/** Health by target; models may share one. */
+export const readTargetStates = async ({
+  models,
+  breakers,
+  clock,
+}: BreakerParts): Promise<Map<string, Health>> => {
+  const read = async (name: string) =>
+    [name, healthOf(await breakers.readBreaker(name), clock.now())] as const;
+  return new Map(await Promise.all([...new Set(placedTargets(models).map(nameOf))].map(read)));
+};
+
+type Parts = RetirementParts & LimitParts & BreakerParts;
 
 /** The catalog's targets in the order of failover, with the state of their breakers and their prices. */
 export const createListTargets = (parts: Parts) => {
-  const { models, breakers, clock } = parts;
-  /** Models may share a target. */
-  const readBreakers = async (names: string[]): Promise<Map<string, BreakerState | undefined>> => {
-    const read = async (name: string) => [name, await breakers.readBreaker(name)] as const;
-    return new Map(await Promise.all([...new Set(names)].map(read)));
-  };
-  // As `nameOf` of catalog/catalog.ts.
-  const nameOf = ({ target }: Placed): string => `${target.upstream}/${target.model}`;
   const list: Operation<'targets.list'> = async () => {
-    const placed = placedTargets(models);
+    const placed = placedTargets(parts.models);
     const [states, keysUsing, limits] = await Promise.all([
-      readBreakers(placed.map(nameOf)),
+      readTargetStates(parts),
       readKeysUsing(parts),
       readLimitsSeen(parts),
     ]);
-    const now = clock.now();
     const data = placed.map((each) => ({
       ...publicTarget(each, keysUsing),
-      ...healthOf(states.get(nameOf(each)), now),
+      ...(states.get(nameOf(each)) ?? CLOSED),
       ...limits.get(nameOf(each)),
     }));
     return { status: 200, body: { data } };

@@ -2,6 +2,7 @@ import { addKinds } from '../money/cost.ts';
 import type { FoldedRow, HistoryStore, RowPart, UsageRow } from '../stores/history-store.ts';
 import type { RecordEntry, RecordStore, Refusal, RequestRecord } from '../stores/record-store.ts';
 import { requestTimeOf, timeIn } from '../support/ids.ts';
+import { type MetricsFold, openMetrics } from './fold-metrics.ts';
 import { openSpent, type SpentFold } from './fold-who.ts';
 import { DayTooLong, type Share } from './share.ts';
 import { addSums, NO_USAGE } from './sums.ts';
@@ -55,7 +56,10 @@ const timeOf = (entry: RecordEntry): number =>
 
 type Parts = {
   records: Pick<RecordStore, 'hasEntries' | 'readDay'>;
-  history: Pick<HistoryStore, 'readFolded' | 'putFolded' | 'findSpent' | 'putSpent'>;
+  history: Pick<
+    HistoryStore,
+    'readFolded' | 'putFolded' | 'findSpent' | 'putSpent' | 'findMetrics' | 'putMetrics'
+  >;
 };
 
 export type DayToFold = {
@@ -105,12 +109,13 @@ const growingOf = (
 const readRows = async (
   parts: Parts,
   wanted: DayToFold,
-): Promise<{ rows: Growing[]; spent: SpentFold } | undefined> => {
+): Promise<{ rows: Growing[]; spent: SpentFold; metrics: MetricsFold } | undefined> => {
   const { projectId, day, from, settledUntil } = wanted;
   if (!(await parts.records.hasEntries(projectId, day, from))) return undefined;
   // Before the entries: a row that another run writes from then on is a conflict, and so never loses entries.
   const stored = await readStored(parts, wanted);
   const spent = await openSpent(parts.history, wanted);
+  const metrics = await openMetrics(parts.history, wanted);
   const rows = new Map<string, Growing>();
   const add = (name: RowName, part: RowPart, time: number): void => {
     const key = nameOf(name);
@@ -131,11 +136,12 @@ const readRows = async (
     for (const entry of entries) {
       for (const [name, part] of partsIn(entry)) {
         add(name, part, timeOf(entry));
+        metrics.add(entry, { model: name.model, usage: part }, timeOf(entry));
         if ('record' in entry) spent.add(entry.record, part, timeOf(entry));
       }
     }
   }
-  return { rows: [...rows.values()], spent };
+  return { rows: [...rows.values()], spent, metrics };
 };
 
 /** The next version of a row; undefined if it would be equal. */
@@ -179,6 +185,7 @@ export const foldDay = async (parts: Parts, wanted: DayToFold): Promise<void> =>
     }
     // After the rows, which are at least as new for a reader that reads these first.
     if (!(await read.spent.write())) isConflict = true;
+    if (!(await read.metrics.write())) isConflict = true;
     if (!isConflict) return;
   }
   throw new Error('Other runs of the history keep changing the same rows.');

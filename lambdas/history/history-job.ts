@@ -6,6 +6,7 @@ import { DAY_MS, dayOf, HOUR_MS, monthsBetween } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { closePeriods, compareMonth, correct, type Reconciled } from './close-periods.ts';
 import { type FoldParts, foldDays } from './fold-days.ts';
+import { closeMetrics } from './fold-metrics.ts';
 import { type Share, WHOLE } from './share.ts';
 
 /** A day is closed from all its records, so that hours are ample. */
@@ -78,7 +79,10 @@ export const createHistoryJob = (parts: HistoryParts): HistoryJob => {
       for (const period of reconciled) await correct(parts, period);
     }
     await history.putProgress(project.id, next);
-    return isComplete ? reconciled : undefined;
+    if (!isComplete) return undefined;
+    // After the progress: no run changes the days before it any more.
+    await closeMetrics(history, { projectId: project.id, closedUntil: next.closedDay, reconciled });
+    return reconciled;
   };
 
   const reconcile = async (

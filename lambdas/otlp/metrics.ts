@@ -1,9 +1,9 @@
 import type { RequestRecord } from '../stores/record-store.ts';
+import { bucketCountsOf, LATENCY_BOUNDS_MS } from '../support/latency-bounds.ts';
 import { type Attribute, attributesOf, nanosOf } from './attributes.ts';
 
 const DELTA = 1;
-/** Seconds, each twice the one before. */
-const BOUNDS = Array.from({ length: 16 }, (_, power) => 0.01 * 2 ** power);
+const BOUNDS = LATENCY_BOUNDS_MS.map((ms) => ms / 1_000);
 
 /** What a counter adds of a record; undefined: nothing is known, and nothing is added. */
 type Counter = { name: string; unit: string; of(record: RequestRecord): number | undefined };
@@ -39,14 +39,14 @@ const COUNTERS: Counter[] = [
   { name: 'model_router.cost.nanodollars', unit: '{nanodollar}', of: (one) => one.costNanos },
 ];
 
+/** Of milliseconds, sent in seconds. */
 type Histogram = { name: string; of(record: RequestRecord): number | undefined };
 
 const HISTOGRAMS: Histogram[] = [
-  { name: 'gen_ai.client.inference.duration', of: (one) => one.ms / 1_000 },
+  { name: 'gen_ai.client.inference.duration', of: (one) => one.ms },
   {
     name: 'gen_ai.client.inference.time_to_first_chunk',
-    of: (one) =>
-      one.isStream && one.firstContentMs !== undefined ? one.firstContentMs / 1_000 : undefined,
+    of: (one) => (one.isStream ? one.firstContentMs : undefined),
   },
 ];
 
@@ -101,16 +101,6 @@ const counterOf = ({ name, unit, of }: Counter, groups: Group[]) => ({
   },
 });
 
-const countsOf = (values: number[]): string[] => {
-  const counts = new Array<number>(BOUNDS.length + 1).fill(0);
-  for (const value of values) {
-    const found = BOUNDS.findIndex((bound) => value <= bound);
-    const index = found === -1 ? BOUNDS.length : found;
-    counts[index] = (counts[index] ?? 0) + 1;
-  }
-  return counts.map(String);
-};
-
 const histogramOf = ({ name, of }: Histogram, groups: Group[]) => ({
   name,
   unit: 's',
@@ -119,12 +109,13 @@ const histogramOf = ({ name, of }: Histogram, groups: Group[]) => ({
     dataPoints: groups.flatMap(({ attributes, records }) => {
       const values = known(records.map(of));
       if (values.length === 0) return [];
+      const sum = values.reduce((total, value) => total + value, 0);
       return [
         {
           ...{ attributes, ...timesOf(records), count: String(values.length) },
-          ...{ sum: values.reduce((total, value) => total + value, 0) },
-          ...{ min: Math.min(...values), max: Math.max(...values) },
-          ...{ bucketCounts: countsOf(values), explicitBounds: BOUNDS },
+          ...{ sum: sum / 1_000, min: Math.min(...values) / 1_000 },
+          ...{ max: Math.max(...values) / 1_000, explicitBounds: BOUNDS },
+          bucketCounts: bucketCountsOf(values).map(String),
         },
       ];
     }),

@@ -105,6 +105,31 @@ export type SpentBy = {
   version: number;
 };
 
+/** Lists of numbers that add up by place; the names say of what (history/metric-sums.ts). */
+export type MetricSums = Record<string, number[]>;
+
+/** What a project's UTC day adds to the metrics. */
+export type DayMetrics = {
+  projectId: string;
+  day: string;
+  /** Of entries that began before `until` (ms), and of later ones. */
+  settled: MetricSums;
+  open: MetricSums;
+  /** Undefined once the day is closed. */
+  until: number | undefined;
+  version: number;
+};
+
+/** What all closed days of a project together add to the metrics, until the last one. */
+export type TotalMetrics = {
+  projectId: string;
+  through: string;
+  sums: MetricSums;
+  /** By month: units of closed periods that the meters charged and no record shows. */
+  unrecorded: Record<string, number>;
+  version: number;
+};
+
 /** Implemented by `createDynamoHistoryStore` (stores/dynamo/history-store.ts). @throws StoreUnavailable */
 export type HistoryStore = {
   /**
@@ -124,6 +149,14 @@ export type HistoryStore = {
   putSpent(spent: SpentBy): Promise<boolean>;
   /** A project's days by one dimension. */
   readSpent(range: DayRange, dimension: Dimension): AsyncGenerator<SpentBy[], void, void>;
+  findMetrics(projectId: string, day: string): Promise<DayMetrics | undefined>;
+  /** Writes the successor of what was read in `version - 1`; false if another run has written it since. */
+  putMetrics(metrics: DayMetrics): Promise<boolean>;
+  /** A project's days, in their order. */
+  readMetrics(range: Omit<DayRange, 'after'>): AsyncGenerator<DayMetrics[], void, void>;
+  findTotalMetrics(projectId: string): Promise<TotalMetrics | undefined>;
+  /** The same of all closed days. */
+  putTotalMetrics(total: TotalMetrics): Promise<boolean>;
   /** Idempotent: the count of a closed period is final. */
   putPeriod(period: ClosedPeriod): Promise<void>;
   /** A project's closed periods that begin in a month (`2026-11`). */

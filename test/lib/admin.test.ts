@@ -96,6 +96,19 @@ describe('the admin function', () => {
   });
 });
 
+test.each([
+  [undefined, 'cron(25 * * * ? *)'],
+  [30, 'cron(25/30 * * * ? *)'],
+  [5, 'cron(0/5 * * * ? *)'],
+])('the history runs with historyMinutes=%s at %s', (historyMinutes, expression) => {
+  synthTemplate(historyMinutes ? { historyMinutes } : {}).hasResourceProperties(
+    'AWS::Events::Rule',
+    {
+      ScheduleExpression: expression,
+    },
+  );
+});
+
 test('the history runs every hour, and only its schedule and the REST API may invoke the admin function', () => {
   const { id, properties } = one('AWS::Events::Rule', 'Admin');
   expect(properties).toMatchObject({

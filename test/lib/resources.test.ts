@@ -67,6 +67,7 @@ const OPTIONS: Record<string, Parameters<typeof synthTemplate>> = {
       tags: 'team=ai',
       corsOrigins: 'https://app.example',
       recordDays: '90',
+      historyMinutes: '5',
       countTokens: 'provider',
       traceparent: 'pass',
     },

@@ -65,6 +65,11 @@ const shapeOf = (notation: string): Json =>
     ) as Notation,
   );
 
+const contentOf = (shape: string): Json =>
+  shape.startsWith('{')
+    ? jsonOf(shapeOf(shape))
+    : { content: { [shape]: { schema: string } } };
+
 const inputOf = (schema: z.ZodType): Json => {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   return rest;
@@ -112,7 +117,7 @@ const adminOperation = (name: OperationName): Json => {
     parameters: [...inPath(path), ...inQuery(schemaIn(QUERIES, name))],
     ...(body && { requestBody: { required: true, ...jsonOf(inputOf(body)) } }),
     responses: {
-      [status]: { description: 'Success', ...jsonOf(shapeOf(shape)) },
+      [status]: { description: 'Success', ...contentOf(shape) },
       ...errors(ADMIN_ERRORS, 'Error'),
     },
   };

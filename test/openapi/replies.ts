@@ -3,7 +3,7 @@ import type { OperationName } from '../../lambdas/operations.ts';
 type Reply = {
   /** @default 200 */
   status?: 201;
-  /** The members; `?` after one that may be absent, `…` for further ones. */
+  /** The members; `?` after one that may be absent, `…` for further ones. A text has its media type. */
   body: string;
   /** What a reader has to know besides. */
   about?: string;
@@ -145,6 +145,10 @@ export const REPLIES: Record<OperationName, Reply> = {
     body: '{ data: [{ place, model, upstream, protocol, upstream_model, calls, state, open_until?, openings?, … }] }',
     about:
       'state: `closed`, `open` or `half-open`; `retires?`, `successor?` and `keys_using?` only for a model with a date of [retirement](providers.md#retirement)',
+  },
+  metrics: {
+    body: 'application/openmetrics-text',
+    about: 'counters, histograms and states for [Prometheus](records.md#at-prometheus)',
   },
   calibration: {
     body: '{ data: [{ place, target, receipts, median_error_before?, p90_error_before?, median_error_after?, p90_error_after?, counting }] }',

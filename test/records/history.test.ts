@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { type Fleet, startFleet } from '../metering/fleet.ts';
 import { generate, type Outcome } from '../metering/ledger.ts';
+import { readOpenMetrics, totalOf } from '../metrics/read-open-metrics.ts';
 import { createRandom } from '../simulation/random.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
 import { runCli } from '../support/run-cli.ts';
@@ -131,6 +132,19 @@ test('the CSV of two days with faults and killed servers sums up to the meter, t
   const unrecorded = Math.abs(byModel['(unrecorded)'] ?? 0);
   expect(unrecorded).toBeLessThanOrEqual(3 * CALLERS);
   expect(byModel['test/answers']).toBeGreaterThan(0);
+
+  // The metrics agree: their counters and what no record shows are the meters' units.
+  const scrape = await fetch(`${fleet.home.baseUrl}/admin/metrics`);
+  const families = readOpenMetrics(await scrape.text());
+  const inRecords = totalOf(families, 'model_router_requests_total', { outcome: 'charged' });
+  const inNone = totalOf(families, 'model_router_unrecorded_units');
+  const units = Object.values(counted).reduce((sum, count) => sum + count, 0);
+  await annotate(JSON.stringify({ inRecords, inNone, units }));
+  expect(inRecords + inNone).toBe(units);
+  expect(inNone).toBe(byModel['(unrecorded)'] ?? 0);
+  expect(totalOf(families, 'model_router_duration_seconds_count')).toBe(
+    inRecords + totalOf(families, 'model_router_requests_total', { outcome: 'refunded' }),
+  );
 
   // The counters have moved: the meter has forgotten both days, and a second run changes nothing.
   expect(await metered()).toEqual({});

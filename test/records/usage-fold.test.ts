@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createHistoryJob, type HistoryParts } from '../../lambdas/history/history-job.ts';
+import { namesOf } from '../../lambdas/history/metric-sums.ts';
+import { readMetrics } from '../../lambdas/history/read-metrics.ts';
+import { SUM_NAMES } from '../../lambdas/history/sums.ts';
 import { createRefusals } from '../../lambdas/records/refusals.ts';
 import type { RequestRecord } from '../../lambdas/stores/record-store.ts';
 import { dayOf } from '../../lambdas/support/clock.ts';
@@ -127,6 +130,25 @@ const createWorld = async (projectId: string, random: Random, clock: ManualClock
     return total;
   };
 
+  /** The same, as the metrics have them. */
+  const metrics = async () => {
+    const projects = (await parts.projects.listProjects()).filter(({ id }) => id === projectId);
+    const [read] = await readMetrics(parts.history, projects, clock.now());
+    if (!read) throw new Error('The project has no metrics.');
+    const total = { charged: 0, refunded: 0, refused: 0, inputTokens: 0 };
+    for (const [, numbers] of namesOf(read.sums, 'usage')) {
+      for (const name of Object.keys(total) as (keyof typeof total)[]) {
+        total[name] += numbers[SUM_NAMES.indexOf(name)] ?? 0;
+      }
+    }
+    const durations = namesOf(read.sums, 'duration').reduce(
+      (sum, [, [count = 0]]) => sum + count,
+      0,
+    );
+    expect(durations).toBe(total.charged + total.refunded);
+    return total;
+  };
+
   const expected = () => {
     const all = [...written.values()];
     const charged = all.filter(({ isCharged }) => isCharged).length;
@@ -145,7 +167,7 @@ const createWorld = async (projectId: string, random: Random, clock: ManualClock
     if (random.chance(0.3)) await Promise.all([fold(false), fold(random.chance(0.3))]);
   };
 
-  return { step, begin, write, fold, sums, expected };
+  return { step, begin, write, fold, sums, metrics, expected };
 };
 
 test.each([SCHEDULES])(
@@ -160,6 +182,7 @@ test.each([SCHEDULES])(
         await world.fold(false);
         const figures = { schedule, step, ...(await world.sums()) };
         expect(figures).toEqual({ schedule, step, ...world.expected() });
+        expect(await world.metrics()).toEqual(world.expected());
       }
       // A record that arrives after all limits is counted when its day is closed.
       world.begin(3 * HOUR);
@@ -172,6 +195,12 @@ test.each([SCHEDULES])(
       await world.write();
       await world.fold(true);
       expect({ schedule, ...(await world.sums()) }).toEqual({ schedule, ...world.expected() });
+      expect({ schedule, ...(await world.metrics()) }).toEqual({ schedule, ...world.expected() });
+      // All days are in the total, and each once: another run changes no figure.
+      await world.fold(true);
+      expect(await world.metrics()).toEqual(world.expected());
+      const total = await stores.parts.history.findTotalMetrics(`fold-${schedule}`);
+      expect(total?.through).toBe('2026-10-21');
     }
   },
 );

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire, findPackageJSON } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import ts from 'typescript';
@@ -17,6 +17,8 @@ type Module = {
   declared: Map<string, Declaration>;
   /** Local name -> file; a namespace import names a whole file. */
   imports: Map<string, { path: string; isWhole: boolean }>;
+  /** Files of which it exports everything. */
+  exports: string[];
 };
 /** Where the names of a type are looked up: its module, and the namespaces around it. */
 export type Place = { module: Module; scope: string[] };
@@ -38,12 +40,18 @@ const declarationsIn = (statements: readonly ts.Statement[], scope = ''): [strin
     return isSpace ? declarationsIn(one.body.statements, `${scope}${one.name.text}.`) : [];
   });
 
+/** The declarations that a module names by a path, which may be a folder. */
+const fileOf = (specifier: string, importer: string): string => {
+  const path = resolve(dirname(importer), specifier.replace(/\.js$/, ''));
+  return existsSync(`${path}.d.ts`) ? `${path}.d.ts` : resolve(path, 'index.d.ts');
+};
+
 const importsIn = (statements: readonly ts.Statement[], path: string): Module['imports'] =>
   new Map(
     statements.filter(ts.isImportDeclaration).flatMap((one) => {
       const bindings = one.importClause?.namedBindings;
       if (!bindings || !ts.isStringLiteral(one.moduleSpecifier)) return [];
-      const from = resolve(dirname(path), one.moduleSpecifier.text.replace(/\.js$/, '.d.ts'));
+      const from = fileOf(one.moduleSpecifier.text, path);
       const isWhole = ts.isNamespaceImport(bindings);
       const names = isWhole ? [bindings.name] : bindings.elements.map(({ name }) => name);
       return names.map(({ text }) => [text, { path: from, isWhole }] as const);
@@ -58,6 +66,13 @@ const load = (path: string): Module => {
   const module = {
     declared: new Map(declarationsIn(statements)),
     imports: importsIn(statements, path),
+    exports: statements
+      .filter(ts.isExportDeclaration)
+      .flatMap(({ exportClause, moduleSpecifier }) =>
+        !exportClause && moduleSpecifier && ts.isStringLiteral(moduleSpecifier)
+          ? [fileOf(moduleSpecifier.text, path)]
+          : [],
+      ),
   };
   modules.set(path, module);
   return module;
@@ -98,9 +113,16 @@ export const typesIn = (path: string): Map<string, Found> => {
   );
 };
 
+/** Of the file, or of one that it exports as a whole. */
+const typeIn = (path: string, name: string): Found | undefined =>
+  typesIn(path).get(name) ??
+  load(path)
+    .exports.map((file) => typeIn(file, name))
+    .find((found) => found !== undefined);
+
 /** @throws Error when the module has no such type, e.g. because the package renamed it. */
 export const exportedType = (specifier: string, name: string): Found => {
-  const found = typesIn(declarationsOf(specifier)).get(name);
+  const found = typeIn(declarationsOf(specifier), name);
   if (!found) throw new Error(`${specifier} has no type ${name}`);
   return found;
 };

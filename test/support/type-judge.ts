@@ -32,7 +32,9 @@ const plainFaults = (form: Form, value: unknown, path: string): string[] => {
   const literal = literalOf(form);
   const kind = KINDS.get(form.type.kind);
   const words = ts.isEnumDeclaration(form.type)
-    ? form.type.members.map(({ initializer }) => initializer?.getText().slice(1, -1))
+    ? form.type.members.map(({ initializer }) =>
+        initializer?.getText().replaceAll(/^['"]|['"]$/g, ''),
+      )
     : undefined;
   const isRight = literal
     ? literal.value === value

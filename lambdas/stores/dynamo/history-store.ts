@@ -3,6 +3,7 @@ import { DAY_MS, monthsBetween } from '../../support/clock.ts';
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import {
   type ClosedPeriod,
+  type DayMetrics,
   type Dimension,
   type FoldedRow,
   HISTORY_DAYS,
@@ -10,6 +11,7 @@ import {
   type HistoryStore,
   type RowPlace,
   type SpentBy,
+  type TotalMetrics,
   type UsageRow,
 } from '../history-store.ts';
 import type { RouterStores } from '../router-stores.ts';
@@ -35,14 +37,14 @@ const putFolded = (condition: string): { open: ConditionalWrite; closed: Conditi
 };
 const PUT_FIRST = putFolded('attribute_not_exists(#version)');
 const PUT_NEXT = putFolded('#version = :seen');
-/** Attributes and conditions of a row's first and later writes; closed, it has no instant. */
-const putSpent = (condition: string): ConditionalWrite => ({
+/** Of sums that each run writes as a whole, unless another one did in between. */
+const putSums = (condition: string): ConditionalWrite => ({
   update: 'SET #entry = :entry, #version = :version, #ttl = :ttl',
   condition,
   returns: 'NONE',
 });
-const PUT_FIRST_SPENT = putSpent('attribute_not_exists(#version)');
-const PUT_NEXT_SPENT = putSpent('#version = :seen');
+const PUT_FIRST_SUMS = putSums('attribute_not_exists(#version)');
+const PUT_NEXT_SUMS = putSums('#version = :seen');
 const PUT_PERIOD: ConditionalWrite = { update: 'SET #entry = :entry, #ttl = :ttl' };
 const PUT_PROGRESS: ConditionalWrite = {
   update: 'SET #closedDay = :closedDay, #foldedAt = :foldedAt, #settled = :settled',
@@ -67,13 +69,18 @@ const monthOf = (label: string): string => label.slice(0, 7);
 /** Sort keys: rows of days, and closed periods. The longest text of a day or label ends in `~`. */
 const dayKey = (day: string): string => `d|${day}`;
 const periodKey = (period: string): string => `p|${period}`;
-/** Sums by dimension: older versions of the router read neither these nor anything between. */
+/** Sums by dimension, and for the metrics: older versions of the router read neither these nor anything between. */
 const spentKey = (dimension: Dimension, day: string): string => `w|${dimension}|${day}`;
+const metricsKey = (day: string): string => `m|${day}`;
 const LAST = '~';
 
 const progressKey = (projectId: string): ItemKey => ({
   partition: partitionOf(projectId, 'progress'),
   sort: 'folded',
+});
+const totalKey = (projectId: string): ItemKey => ({
+  partition: partitionOf(projectId, 'progress'),
+  sort: 'metrics',
 });
 
 /** When what belongs to a UTC day expires, in epoch seconds. */
@@ -96,8 +103,8 @@ const progressIn = ({ closedDay, foldedAt, settled }: Item): HistoryProgress => 
   foldedAt: Number(foldedAt),
   settled: settled === undefined ? {} : (JSON.parse(String(settled)) as HistoryProgress['settled']),
 });
-const spentIn = (item: Item): SpentBy => JSON.parse(String(item.entry)) as SpentBy;
-const periodIn = (item: Item): ClosedPeriod => JSON.parse(String(item.entry)) as ClosedPeriod;
+/** Sums and closed periods are written by this store only, too. */
+const entryIn = <Entry>(item: Item): Entry => JSON.parse(String(item.entry)) as Entry;
 
 const sortOf = ({ day, keyId, model }: RowPlace): string => `${dayKey(day)}|${keyId}|${model}`;
 const rowKey = (row: UsageRow): ItemKey => ({
@@ -131,7 +138,7 @@ export const createDynamoHistoryReader = (options: TableOptions): RouterStores['
       const bounds = { from: spentKey(dimension, from), to: spentKey(dimension, to) + LAST };
       for (const month of monthsBetween(from, to)) {
         const range = { partition: partitionOf(projectId, month), ...bounds, attribute: 'entry' };
-        for await (const items of table.range(range)) yield items.map(spentIn);
+        for await (const items of table.range(range)) yield items.map(entryIn<SpentBy>);
       }
     },
     readProgress: async (projectId) => {
@@ -144,6 +151,17 @@ export const createDynamoHistoryReader = (options: TableOptions): RouterStores['
 /** `HistoryStore` on the history table: a partition is a project's month. */
 export const createDynamoHistoryStore = (options: TableOptions): HistoryStore => {
   const table = createTable(options);
+  const putSumsAt = async (key: ItemKey, entry: { version: number }, day: string) => {
+    const { version } = entry;
+    const values = {
+      ':entry': JSON.stringify(entry),
+      ':ttl': expiryOf(day),
+      ':version': version,
+      ':seen': version - 1,
+    };
+    const write = version === 1 ? PUT_FIRST_SUMS : PUT_NEXT_SUMS;
+    return (await table.apply(key, write, { names: NAMES, values })).applied;
+  };
   return {
     ...createDynamoHistoryReader(options),
     putRow: async (row, entries) => {
@@ -172,21 +190,37 @@ export const createDynamoHistoryStore = (options: TableOptions): HistoryStore =>
     findSpent: async (projectId, day, dimension) => {
       const partition = partitionOf(projectId, monthOf(day));
       const item = await table.read({ partition, sort: spentKey(dimension, day) });
-      return item && spentIn(item);
+      return item && entryIn<SpentBy>(item);
     },
     putSpent: async (spent) => {
-      const { projectId, day, dimension, version } = spent;
+      const { projectId, day, dimension } = spent;
       const partition = partitionOf(projectId, monthOf(day));
-      const write = version === 1 ? PUT_FIRST_SPENT : PUT_NEXT_SPENT;
-      const key = { partition, sort: spentKey(dimension, day) };
-      const values = {
-        ':entry': JSON.stringify(spent),
-        ':ttl': expiryOf(day),
-        ':version': version,
-        ':seen': version - 1,
-      };
-      return (await table.apply(key, write, { names: NAMES, values })).applied;
+      return putSumsAt({ partition, sort: spentKey(dimension, day) }, spent, day);
     },
+    findMetrics: async (projectId, day) => {
+      const partition = partitionOf(projectId, monthOf(day));
+      const item = await table.read({ partition, sort: metricsKey(day) });
+      return item && entryIn<DayMetrics>(item);
+    },
+    putMetrics: async (metrics) => {
+      const { projectId, day } = metrics;
+      const partition = partitionOf(projectId, monthOf(day));
+      return putSumsAt({ partition, sort: metricsKey(day) }, metrics, day);
+    },
+    readMetrics: async function* ({ projectId, from, to }) {
+      const bounds = { from: metricsKey(from), to: metricsKey(to) };
+      for (const month of monthsBetween(from, to)) {
+        const partition = partitionOf(projectId, month);
+        for await (const items of table.range({ partition, ...bounds })) {
+          yield items.map(entryIn<DayMetrics>);
+        }
+      }
+    },
+    findTotalMetrics: async (projectId) => {
+      const item = await table.read(totalKey(projectId));
+      return item && entryIn<TotalMetrics>(item);
+    },
+    putTotalMetrics: (total) => putSumsAt(totalKey(total.projectId), total, total.through),
     putPeriod: async (closed) => {
       const { projectId, meterId, period } = closed;
       const month = monthOf(period);
@@ -200,7 +234,7 @@ export const createDynamoHistoryStore = (options: TableOptions): HistoryStore =>
       const partition = partitionOf(projectId, month);
       const bounds = { from: periodKey(month), to: periodKey(month) + LAST };
       const pages = await listOf(table.range({ partition, ...bounds }));
-      return pages.flat().map(periodIn);
+      return pages.flat().map(entryIn<ClosedPeriod>);
     },
     putProgress: async (projectId, { closedDay, foldedAt, settled }) => {
       await table.apply(progressKey(projectId), PUT_PROGRESS, {

@@ -1,0 +1,69 @@
+import type { MetricSums, UsageSums } from '../stores/history-store.ts';
+import type { RecordEntry, RequestRecord } from '../stores/record-store.ts';
+import { bucketCountsOf } from '../support/latency-bounds.ts';
+import { SUM_NAMES } from './sums.ts';
+
+/** Names of one kind; what further ones add is added up as `OTHER`. */
+export const MAX_NAMES = 100;
+export const OTHER = 'other';
+
+/**
+ * What the lists of numbers are: `usage` of a model, in the order of `SUM_NAMES`; `duration` and `first` content of a model:
+ * count, sum in ms, and counts of the buckets; calls of a `target` that were answered, and that failed; requests that ended in
+ * an `error`.
+ */
+export const KINDS = ['usage', 'duration', 'first', 'target', 'error'] as const;
+export type MetricKind = (typeof KINDS)[number];
+
+const keyOf = (kind: MetricKind, name: string): string => `${kind}|${name}`;
+
+/** The names of a kind and their numbers. */
+export const namesOf = (sums: MetricSums, kind: MetricKind): [name: string, sums: number[]][] =>
+  Object.entries(sums).flatMap(([key, numbers]) =>
+    key.startsWith(`${kind}|`) ? [[key.slice(kind.length + 1), numbers]] : [],
+  );
+
+/** Adds to a name, in place. */
+const addTo = (sums: MetricSums, kind: MetricKind, name: string, more: readonly number[]): void => {
+  const isKnown = sums[keyOf(kind, name)] !== undefined;
+  const isListed = isKnown || namesOf(sums, kind).length < MAX_NAMES;
+  const key = keyOf(kind, isListed ? name : OTHER);
+  const numbers = sums[key] ?? [];
+  sums[key] = numbers;
+  for (const [at, value] of more.entries()) numbers[at] = (numbers[at] ?? 0) + value;
+};
+
+/** Adds all of `more`, in place. */
+export const addMetrics = (sums: MetricSums, more: MetricSums): void => {
+  for (const kind of KINDS) {
+    for (const [name, numbers] of namesOf(more, kind)) addTo(sums, kind, name, numbers);
+  }
+};
+
+const histogramOf = (ms: number): number[] => [1, ms, ...bucketCountsOf([ms])];
+
+const addRecord = (sums: MetricSums, record: RequestRecord): void => {
+  const { model, ms, isStream, firstContentMs, outcome, error } = record;
+  addTo(sums, 'duration', model, histogramOf(ms));
+  if (isStream && firstContentMs !== undefined) {
+    addTo(sums, 'first', model, histogramOf(firstContentMs));
+  }
+  for (const attempt of record.attempts) {
+    const target = `${attempt.upstream}/${attempt.model}`;
+    addTo(sums, 'target', target, attempt.error === undefined ? [1, 0] : [0, 1]);
+  }
+  if (outcome === 'failed') addTo(sums, 'error', error ?? outcome, [1]);
+};
+
+/** Adds an entry of a day, whose part of the usage is known. */
+export const addEntry = (
+  sums: MetricSums,
+  entry: RecordEntry,
+  { model, usage }: { model: string; usage: UsageSums },
+): void => {
+  addTo(
+    ...[sums, 'usage' as const, model],
+    SUM_NAMES.map((name) => usage[name]),
+  );
+  if ('record' in entry) addRecord(sums, entry.record);
+};
