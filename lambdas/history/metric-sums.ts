@@ -4,7 +4,7 @@ import { bucketCountsOf } from '../support/latency-bounds.ts';
 import { SUM_NAMES } from './sums.ts';
 
 /** Names of one kind; what further ones add is added up as `OTHER`. */
-export const MAX_NAMES = 100;
+const MAX_NAMES = 100;
 export const OTHER = 'other';
 
 /**

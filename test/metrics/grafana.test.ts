@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import type { SyntaxNode } from '@lezer/common';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { judgeOf } from '../support/type-judge.ts';
@@ -38,7 +37,7 @@ const filled = (expression: string): string =>
 const nodesOf = (expression: string): { name: string; text: string }[] => {
   const nodes: { name: string; text: string }[] = [];
   parser.parse(expression).iterate({
-    enter: ({ name, from, to }: SyntaxNode) => {
+    enter: ({ name, from, to }: { name: string; from: number; to: number }) => {
       nodes.push({ name, text: expression.slice(from, to) });
     },
   });
