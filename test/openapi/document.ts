@@ -66,9 +66,7 @@ const shapeOf = (notation: string): Json =>
   );
 
 const contentOf = (shape: string): Json =>
-  shape.startsWith('{')
-    ? jsonOf(shapeOf(shape))
-    : { content: { [shape]: { schema: string } } };
+  shape.startsWith('{') ? jsonOf(shapeOf(shape)) : { content: { [shape]: { schema: string } } };
 
 const inputOf = (schema: z.ZodType): Json => {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
