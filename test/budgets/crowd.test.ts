@@ -28,7 +28,6 @@ const rows = (): Crowd[] => {
     .map((row) => ({
       ...row,
       seed: SEED,
-      keys: 8,
       context: [20_000, 200_000],
       output: [330, 8_000],
     }));
@@ -71,7 +70,7 @@ const shown = ({ agents, keys, maxUsd, lost }: Crowd, billed: number, tally: Tal
     `${agents} agents, ${keys} keys, $${maxUsd}, ${lost * 100} percent lost:`,
     `billed $${(billed / 1e9).toFixed(4)}, over $${Math.max(0, billed / 1e9 - maxUsd).toFixed(4)},`,
     `402 before 95 percent ${((100 * early) / attempts).toFixed(2)} percent of ${attempts} attempts,`,
-    `extra writes far ${perRequest(far)} of ${far.served}, near ${perRequest(near)} of ${near.served},`,
+    `extra writes a response far ${perRequest(far)} of ${far.served}, near ${perRequest(near)} of ${near.served}, reserves an attempt ${(tally.reserves / attempts).toFixed(2)},`,
     `denied ${JSON.stringify(denied)}, failed ${failed}, ${seconds} s`,
   ].join(' ');
 };

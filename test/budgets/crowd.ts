@@ -60,8 +60,11 @@ export type Tally = {
   failed: number;
   /** 402s before 95 % of the budget was billed. */
   early: number;
+  /** By what the last response had as its budget's rest. */
   far: Counts;
   near: Counts;
+  /** Writes that reserve, also those that are denied. */
+  reserves: number;
   seconds: number;
 };
 
@@ -94,7 +97,7 @@ const bodyOf = (random: Random, { context, output, lost }: Crowd): Request => {
 };
 
 /** The writes of budgets that a request without one does not have: all but one that reserves and one that settles. */
-const createWriteWatch = (onExtra: () => void) => {
+const createWriteWatch = (onReserve: () => void, onExtra: () => void) => {
   const reserved = new Set<string>();
   return ({ operation, table, key, body }: TableCall): void => {
     if (operation !== 'UpdateItem' || table !== TABLE_NAMES.meters) return;
@@ -104,7 +107,10 @@ const createWriteWatch = (onExtra: () => void) => {
     };
     const isReserve = UpdateExpression.includes('#hold = :hold');
     const isSecond = isReserve && reserved.has(names['#mark'] ?? '');
-    if (isReserve) reserved.add(names['#mark'] ?? '');
+    if (isReserve) {
+      reserved.add(names['#mark'] ?? '');
+      onReserve();
+    }
     const isChange = /:next|#returned|SET #received = /.test(UpdateExpression);
     if (key.startsWith('budget/') || isSecond || isChange) onExtra();
   };
@@ -115,14 +121,17 @@ export const startCrowd = async (crowd: Crowd) => {
   const random = createRandom(seed);
   const provider = await startMeteredProvider();
   const tally: Tally = {
-    ...{ attempts: 0, denied: {}, failed: 0, early: 0, seconds: 0 },
+    ...{ attempts: 0, denied: {}, failed: 0, early: 0, reserves: 0, seconds: 0 },
     far: { served: 0, writes: 0 },
     near: { served: 0, writes: 0 },
   };
   const max = maxUsd * 1e9;
-  const nearAt = max - NEAR * crowd.context[1] * LEASE_PER_TOKEN;
-  const phase = (): Phase => (provider.billed() < nearAt ? 'far' : 'near');
-  const watch = createWriteWatch(() => {
+  let left = max;
+  const phase = (): Phase => (left > NEAR * crowd.context[1] * LEASE_PER_TOKEN ? 'far' : 'near');
+  const onReserve = () => {
+    tally.reserves += 1;
+  };
+  const watch = createWriteWatch(onReserve, () => {
     tally[phase()].writes += 1;
   });
   let isTroubled = troubles > 0;
@@ -184,6 +193,7 @@ export const startCrowd = async (crowd: Crowd) => {
     const response = await send(agent, request);
     const text = await response.text();
     const { status, headers } = response;
+    left = Number(headers.get('x-budget-remaining') ?? 0) * 1e9;
     if (status === 200) {
       tally[phase()].served += 1;
       maybeKill();

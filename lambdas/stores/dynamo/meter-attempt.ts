@@ -1,12 +1,11 @@
-import type { BudgetRefusal } from '../budget-store.ts';
 import {
-  type LeasedUnit,
   limitReached,
   type MeterStore,
   type Reservation,
   type ReserveResult,
 } from '../meter-store.ts';
-import { isLacking, type LeaseParts, type Leases } from './budgets/leases.ts';
+import { type AttemptOutcome, createLeaseAttempts, type Tried } from './budgets/lease-attempts.ts';
+import type { LeaseParts, Leases } from './budgets/leases.ts';
 import { createReserveGroups, type Place, placeKey } from './meter-groups.ts';
 import {
   countsIn,
@@ -22,32 +21,13 @@ import type { LedgerEntry, Throttles, WriteLedger } from './meter-ledger.ts';
 import { requireKnownLayout, type Sharding } from './meter-shards.ts';
 import type { Item, Table, WriteResult } from './table.ts';
 
-/** What one item decides about a reservation; if it is not final, the reservation is tried again, or elsewhere. */
 export type Attempt = {
   item: Item | undefined;
-  outcome:
-    | ReserveResult['outcome']
-    /** The meter was sharded, or has begun another epoch. */
-    | 'other-epoch'
-    /** As many requests are in flight as one item holds. */
-    | 'full'
-    /** A budget is used up. */
-    | 'no-budget'
-    /** The item that was read does not explain the denial any more. */
-    | 'changed';
+  outcome: AttemptOutcome;
   budgets: Pick<ReserveResult, 'refusal' | 'budgets'> | undefined;
   /** A copy of the write may be applied later, so a tombstone is in its place. */
   isTombstoned: boolean;
 };
-
-type Tried = {
-  result: WriteResult;
-  outcome: Attempt['outcome'];
-  refusal?: BudgetRefusal | undefined;
-};
-
-/** Attempts of a lease while other requests take the room that was made for it. */
-const MAX_TRIES = 16;
 
 /** @throws UnreadableItem if a later version has given the root another layout */
 const outcomeIn = (
@@ -55,7 +35,7 @@ const outcomeIn = (
   reservation: Reservation,
   { shard, epoch }: Place,
   marksPerItem: number,
-): Attempt['outcome'] => {
+): AttemptOutcome => {
   const own = ownOutcomeIn(item, reservation);
   if (own) return own;
   if (item?.[EPOCH] !== epoch) return 'other-epoch';
@@ -107,28 +87,16 @@ export const createTry = (parts: AttemptParts) => {
     const { others } = result;
     const item = left && others > 0 ? withoutOthers(left, reservation, others) : left;
     const outcome = result.applied ? 'admitted' : outcomeIn(item, reservation, place, marksPerItem);
-    return { result: { ...result, item }, outcome };
+    return { item, result, outcome };
   };
 
-  /** The same, until the budgets have granted the item what it lacks for the lease, or one of them does not. */
-  const tryWithLease = async (unit: LeasedUnit & Reservation, place: Place): Promise<Tried> => {
-    const key = placeKey(unit, place);
-    const { lease, now } = unit;
-    let [tried] = await Promise.all([trySend(unit, place), leases.refresh(lease, now)]);
-    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const { result, outcome } = tried;
-      const { item, applied } = result;
-      if (outcome === 'admitted' && !applied) {
-        return { ...tried, refusal: await leases.adopt(unit, result) };
-      }
-      const isOpen = outcome === 'changed' || outcome === 'no-budget';
-      if (!isOpen || !isLacking(item, lease, lease.nanos)) return tried;
-      const found = await leases.makeRoom(lease, { key, item }, { needed: lease.nanos, now });
-      if ('refusal' in found) return { ...tried, refusal: found.refusal };
-      tried = await trySend(unit, place, found);
-    }
-    return tried;
+  const look = async (reservation: Reservation, place: Place): Promise<Tried> => {
+    const item = await table.read(placeKey(reservation, place));
+    const outcome = outcomeIn(item, reservation, place, marksPerItem);
+    return { item, result: { applied: false, mayBeDuplicated: false }, outcome };
   };
+
+  const tryWithLease = createLeaseAttempts({ leases, look, trySend });
 
   /** Tries a reservation in one item. */
   return async (reservation: Reservation, place: Place): Promise<Attempt> => {
@@ -136,19 +104,19 @@ export const createTry = (parts: AttemptParts) => {
     const tried = lease
       ? await tryWithLease({ ...reservation, lease }, place)
       : await trySend(reservation, place);
-    const { result, refusal } = tried;
+    const { item, result, refusal } = tried;
     const outcome = refusal ? 'over-budget' : tried.outcome;
     const entry = ledger.entryOf(requestId);
     let isTombstoned = false;
     // The unit of an earlier process is refunded.
     if (entry && refusal && tried.outcome === 'admitted') entry.mayBeDuplicated = true;
-    if (entry && outcome === 'admitted') onAdmitted(entry, result, reservation);
+    if (entry && outcome === 'admitted') onAdmitted(entry, { ...result, item }, reservation);
     else if (entry?.mayBeDuplicated && outcome !== 'changed') {
       // A late copy of the denied write could still be applied once a refund makes room.
       await refund(reservation);
       isTombstoned = true;
     }
-    const budgets = lease && { refusal, budgets: leases.viewsOf(lease, result.item) };
-    return { item: result.item, outcome, isTombstoned, budgets };
+    const budgets = lease && { refusal, budgets: leases.viewsOf(lease, item) };
+    return { item, outcome, isTombstoned, budgets };
   };
 };

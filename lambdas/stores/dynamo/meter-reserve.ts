@@ -137,8 +137,9 @@ export const createReserve = (
     const take = async (): Promise<Sought> => {
       const ahead = await last?.catch(() => undefined);
       if (ahead && !ahead.spot) return ahead;
-      // Its own tombstone may be in the shard that the one ahead used.
-      return seek(reservation, refused.isTombstoned ? refused : (ahead?.spot ?? refused));
+      // Its own tombstone may be in the shard that the one ahead used; a budget of dollars may lack room there only.
+      const isOwn = refused.isTombstoned || ahead?.result.outcome === 'over-budget';
+      return seek(reservation, isOwn ? refused : (ahead?.spot ?? refused));
     };
     const turn = take();
     turns.set(name, turn);

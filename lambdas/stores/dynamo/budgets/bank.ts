@@ -24,7 +24,9 @@ const LEASES_A_GRANT = 16;
 /** Of what is left, while several meters borrow: grants shrink near the limit. */
 const SHARE_OF_REST = 4;
 /** Of what a request needs: what an item with requests in flight has to have for those of another one. */
-const PLENTY = 2;
+const PLENTY = 4;
+/** Leases that a budget has not lent, from which on it is granted by what this process saw of it last. */
+const NEAR = 20;
 /** Taken back in one write, whose expression is bounded. */
 const MAX_RETURNS = 20;
 const MAX_BUDGETS = 1_000;
@@ -64,6 +66,10 @@ const donorsOf = (
   return shares.some(isBusy) || sum < lacking ? undefined : others;
 };
 
+/** What a budget has not lent. */
+const freeOf = (root: Item | undefined, hold: Hold): number =>
+  (limitIn(root)?.max ?? 0) - numberIn(root, lentName(hold));
+
 /** Finds room for leases that the item of a meter has no room for. */
 export const createBudgetBank = (table: Table) => {
   const { grant, recall, finish, readShares } = createTransfers(table);
@@ -83,7 +89,7 @@ export const createBudgetBank = (table: Table) => {
   ): number => {
     const others = borrowersIn(root, hold).length > 1;
     const most = others ? Math.floor(free / SHARE_OF_REST) : free;
-    return Math.max(lacking, Math.min(needed * LEASES_A_GRANT, most));
+    return Math.max(lacking, Math.min(needed, free), Math.min(needed * LEASES_A_GRANT, most));
   };
 
   /** Grants the item a part of the budget's rest; undefined: the budget has changed, and is to be looked at again. */
@@ -121,7 +127,9 @@ export const createBudgetBank = (table: Table) => {
       .map((share) => drawn.find(({ key }) => key === share.key) ?? share)
       .filter(({ returned, taken }) => returned > taken);
     const room = await lend(root, query, lack, returning.slice(0, MAX_RETURNS));
-    if (!room) await finish(hold, [...returning, ...donors]);
+    // What one write does not take back, and what was granted to items whose processes died.
+    if (!room)
+      await finish(hold, [...returning.slice(MAX_RETURNS), ...(drawn.length > 0 ? [] : donors)]);
     return room;
   };
 
@@ -145,7 +153,7 @@ export const createBudgetBank = (table: Table) => {
     if (pending < 0) return undefined;
     const lacking = needed - own.room - pending;
     if (pending > 0 && lacking <= 0) return { grant: { seen: own.received, to: own.granted } };
-    const free = max - numberIn(root, lentName(hold));
+    const free = freeOf(root, hold);
     const lack = { own, max, lacking, free };
     if (free >= lacking) return lend(root, query, lack);
     return isFresh ? search(root, query, lack) : undefined;
@@ -155,12 +163,13 @@ export const createBudgetBank = (table: Table) => {
     /** Room for a lease of `needed` nanos in the item of a meter, or why there is none. */
     makeRoom: async (query: RoomQuery): Promise<Room> => {
       const { hold, needed, now } = query;
-      const known = roots.get(hold.budget);
-      let root = known ? known.root : await read(hold.budget, now);
+      const known = roots.get(hold.budget)?.root;
+      const isRoomy = freeOf(known, hold) >= NEAR * needed;
+      let root = isRoomy ? known : await read(hold.budget, now);
       for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-        const room = root && (await attempt(root, query, tries > 0 || !known));
+        if (!root) return 'gone';
+        const room = await attempt(root, query, !isRoomy || tries > 0);
         if (room !== undefined) return room;
-        if (!root && (tries > 0 || !known)) return 'gone';
         root = await read(hold.budget, now);
       }
       const max = limitIn(root)?.max ?? 0;

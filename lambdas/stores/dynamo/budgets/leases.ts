@@ -16,9 +16,18 @@ const MAX_TRIES = 16;
 export type LeaseParts = { grants: Grants; past: string[] };
 type Found = LeaseParts | { refusal: BudgetRefusal };
 
-/** Whether a budget has too little room in the item for so many nanos more. */
-export const isLacking = (item: Item | undefined, { holds }: Lease, nanos: number): boolean =>
-  holds.some((hold) => numberIn(item, roomName(hold)) < nanos);
+/** Whether a budget has too little room in the item for so many nanos more, also with what the write was to receive. */
+export const isLacking = (
+  item: Item | undefined,
+  { holds, nanos }: Lease,
+  grants: Grants = [],
+): boolean =>
+  holds.some((hold, index) => {
+    const { seen, to } = grants[index] ?? { seen: 0, to: 0 };
+    // Another request has received it.
+    const isPast = to > seen && numberIn(item, receivedName(hold)) !== seen;
+    return isPast || numberIn(item, roomName(hold)) + to - seen < nanos;
+  });
 
 /** The leases of requests in the items of their meters. */
 export const createLeases = ({
