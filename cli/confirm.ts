@@ -1,7 +1,8 @@
 import { createInterface } from 'node:readline/promises';
 import { CliError } from './cli-error.ts';
+import type { Io } from './run.ts';
 
-type Streams = { input: NodeJS.ReadStream; output: NodeJS.WritableStream };
+type Streams = { input: Io['stdin']; output: NodeJS.WritableStream };
 
 /**
  * Asks for confirmation on the terminal.

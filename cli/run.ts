@@ -9,7 +9,7 @@ import { csvLine, format, isRows } from './format.ts';
 import { readArguments, rejectOtherOptions } from './read-arguments.ts';
 
 export type Io = {
-  stdin: NodeJS.ReadStream;
+  stdin: NodeJS.ReadableStream & { isTTY?: boolean };
   stdout: NodeJS.WritableStream;
   stderr: NodeJS.WritableStream;
   env: Env;

@@ -10,7 +10,7 @@ import { parseModels } from '../../lambdas/catalog/parse-models.ts';
 import { listen } from '../../local/loopback.ts';
 import { useRouter } from '../support/local.ts';
 import { modelOn, targetAt } from '../support/models.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runScript } from '../support/run-cli.ts';
 
 const runShell = promisify(execFile);
 const router = useRouter();
@@ -18,11 +18,10 @@ const folder = mkdtempSync(join(tmpdir(), 'connect-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const connect = (args: string[], { key = router().key, home = folder } = {}) =>
-  runCli(
-    ['--url', `${router().baseUrl}/v1/`, ...args],
-    { ROUTER_API_KEY: key, HOME: home },
-    'cli/connect.ts',
-  );
+  runScript('cli/connect.ts', ['--url', `${router().baseUrl}/v1/`, ...args], {
+    ROUTER_API_KEY: key,
+    HOME: home,
+  });
 
 describe('connect', () => {
   test.concurrent.each(Object.keys(CLIENTS))(

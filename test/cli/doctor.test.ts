@@ -11,7 +11,7 @@ import { startAwsStandIn } from '../support/aws-stand-in.ts';
 import { CANARIES } from '../support/leak-watch.ts';
 import { startWatched } from '../support/local.ts';
 import { modelOn, targetAt } from '../support/models.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCli, runScript } from '../support/run-cli.ts';
 import { chatWire } from '../support/translate.ts';
 
 const chunk = (delta: object, finish: string | null = null) => ({
@@ -328,7 +328,7 @@ describe('doctor on a stack', () => {
     });
     try {
       const args = ['doctor', '--json', '--stack', 'model-router-prod'];
-      const { code, out } = await runCli(args, {
+      const { code, out } = await runScript('cli/main.ts', args, {
         AWS_ENDPOINT_URL_CLOUDFORMATION: aws.endpoint,
         AWS_ENDPOINT_URL_LAMBDA: aws.lambdaEndpoint,
         AWS_REGION: 'eu-central-1',

@@ -10,7 +10,7 @@ import { createAdminClient } from '../../cli/admin-client.ts';
 import { CliError } from '../../cli/cli-error.ts';
 import { run } from '../../cli/run.ts';
 import { MODEL_ON, useRouter } from '../support/local.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCli, runScript } from '../support/run-cli.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const router = useRouter();
@@ -294,14 +294,18 @@ describe('errors', () => {
   });
 
   test('a request to a remote URL without AWS credentials fails before it is sent', async () => {
-    const { code, err } = await runCli(['projects', '--url', 'https://router.test'], {
-      AWS_REGION: 'eu-central-1',
-      AWS_EC2_METADATA_DISABLED: 'true',
-      AWS_ACCESS_KEY_ID: '',
-      AWS_SECRET_ACCESS_KEY: '',
-      AWS_CONFIG_FILE: '/nowhere',
-      AWS_SHARED_CREDENTIALS_FILE: '/nowhere',
-    });
+    const { code, err } = await runScript(
+      'cli/main.ts',
+      ['projects', '--url', 'https://router.test'],
+      {
+        AWS_REGION: 'eu-central-1',
+        AWS_EC2_METADATA_DISABLED: 'true',
+        AWS_ACCESS_KEY_ID: '',
+        AWS_SECRET_ACCESS_KEY: '',
+        AWS_CONFIG_FILE: '/nowhere',
+        AWS_SHARED_CREDENTIALS_FILE: '/nowhere',
+      },
+    );
     expect(code).toBe(1);
     expect(err).toMatch(/^Cannot sign the request: .*credentials/);
   });

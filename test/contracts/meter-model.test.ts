@@ -4,7 +4,7 @@ import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { createMemoryClient, createMemoryTable } from '../simulation/memory-table.ts';
 import { startDynamo } from '../support/dynamo.ts';
-import { fc } from '../support/seeds.ts';
+import { fc, share } from '../support/seeds.ts';
 import { openFolderKind, openMemoryKind } from './kinds.ts';
 import {
   anyFault,
@@ -24,7 +24,7 @@ const property = (newClient: () => DynamoClient) =>
     fc.asyncModelRun(setUpModel(newClient), commands),
   );
 
-const RUNS = Number(process.env.MODEL_RUNS ?? 4_000);
+const RUNS = Number(process.env.MODEL_RUNS ?? share(4_000));
 
 test.each(['always', 'never'] as const)(
   `the store on the simulated table counts as the model does after any of ${RUNS} histories (item of a failed condition: %s)`,

@@ -10,14 +10,14 @@ import {
   promptOf,
   startInvoiceVendor,
 } from '../support/invoice-vendor.ts';
-import { SEED } from '../support/seeds.ts';
+import { SEED, share } from '../support/seeds.ts';
 import { type DynamoProxy, startDynamoProxy, type Trouble } from './dynamo-proxy.ts';
 import { type Fleet, startFleet } from './fleet.ts';
 
-const REQUESTS = Number(process.env.INVOICE_REQUESTS ?? 400);
+const REQUESTS = Number(process.env.INVOICE_REQUESTS ?? share(500));
 const CALLERS = 12;
 /** A process is killed and replaced after so many requests. */
-const KILL_EVERY = Math.max(80, REQUESTS / 20);
+const KILL_EVERY = Math.max(40, REQUESTS / 20);
 const CREDENTIAL = 'a-credential-of-the-vendors';
 const PATHS = ['/v1/chat/completions', '/v1/messages', '/v1/responses'] as const;
 const TROUBLES: Trouble[] = ['slow', 'twice', 'lost answer', 'reset', 'throttled', 'late answer'];

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createManualClock } from '../support/manual-clock.ts';
-import { fc } from '../support/seeds.ts';
+import { fc, share } from '../support/seeds.ts';
 import { type KeysModel, keyCommands, known } from './keys-model/commands.ts';
 import { type KeysLab, startKeysLab } from './keys-model/lab.ts';
 
 const START = Date.parse('2026-11-21T11:30:00Z');
-const HISTORIES = Number(process.env.KEY_HISTORIES ?? 20);
+const HISTORIES = Number(process.env.KEY_HISTORIES ?? share(20));
 
 let lab: KeysLab;
 beforeAll(async () => {

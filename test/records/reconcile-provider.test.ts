@@ -8,7 +8,7 @@ import type { LocalRouter } from '../../local/start.ts';
 import { startBillingProvider } from '../support/billing-provider.ts';
 import { type Line, startCostReports } from '../support/cost-reports.ts';
 import { post, startWatched } from '../support/local.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runScript } from '../support/run-cli.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const CREDENTIAL = 'sk-ant-admin01-of-the-operator';
@@ -126,7 +126,7 @@ const ENV = () => ({
 });
 
 const reconcile = async (args: string[], env: Record<string, string> = ENV()) =>
-  runCli(['reconcile', '--month', MONTH, ...args, '--url', router.baseUrl], env);
+  runScript('cli/main.ts', ['reconcile', '--month', MONTH, ...args, '--url', router.baseUrl], env);
 
 const reported = async (args: string[], env?: Record<string, string>) => {
   const { code, out, err } = await reconcile([...args, '--json'], env);

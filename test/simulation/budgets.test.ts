@@ -7,13 +7,13 @@ import { SHARDING } from '../../lambdas/stores/dynamo/meter-shards.ts';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
 import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import { createManualClock } from '../support/manual-clock.ts';
-import { SEED } from '../support/seeds.ts';
+import { SEED, share } from '../support/seeds.ts';
 import { type BudgetStores, simulateBudgets } from './budget-world.ts';
 import { FAULT_SETS } from './fault-sets.ts';
 import { type Faults, NO_FAULTS } from './faulty-network.ts';
 import { clientFrom, createMemoryClient, createMemoryTable } from './memory-table.ts';
 
-const SEEDS = Math.ceil(Number(process.env.SIMULATION_SEEDS ?? 5_000) / 20);
+const SEEDS = Math.ceil(Number(process.env.SIMULATION_SEEDS ?? share(5_000)) / 20);
 /** A soak on a busy machine takes some minutes for each set of faults. */
 const TIMEOUT_MS = 3_600_000;
 

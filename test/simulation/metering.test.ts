@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SHARDING } from '../../lambdas/stores/dynamo/meter-shards.ts';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
 import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
-import { SEED } from '../support/seeds.ts';
+import { SEED, share } from '../support/seeds.ts';
 import { FAULT_SETS } from './fault-sets.ts';
 import { type Faults, NO_FAULTS } from './faulty-network.ts';
 import { createPlainAddStore } from './plain-add-store.ts';
@@ -16,7 +16,7 @@ import {
   TOO_MUCH,
 } from './world.ts';
 
-const SEEDS = Number(process.env.SIMULATION_SEEDS ?? 5_000);
+const SEEDS = Number(process.env.SIMULATION_SEEDS ?? share(5_000));
 
 /** Simulated denials are thousands of errors, whose stack traces would take a fifth of the time. */
 const { stackTraceLimit } = Error;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SEED } from '../support/seeds.ts';
+import { SEED, share } from '../support/seeds.ts';
 import { type Faults, NO_FAULTS } from './faulty-network.ts';
 import { simulateReplay } from './replay-world.ts';
 
@@ -14,7 +14,7 @@ const FAULT_SETS: Record<string, Faults> = {
     crash: 0.5,
   },
 };
-const SEEDS = Number(process.env.REPLAY_SEEDS ?? 170);
+const SEEDS = Number(process.env.REPLAY_SEEDS ?? share(200));
 
 /** Broken promises by seed, up to five seeds. */
 const failures = async (faults: Faults) => {

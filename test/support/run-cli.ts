@@ -1,22 +1,55 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { PassThrough, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { CliError } from '../../cli/cli-error.ts';
+import { run } from '../../cli/run.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 export type Ended = { code: number | null; out: string; err: string };
+
+/** Keeps what is written to it, as text. */
+const createSink = () => {
+  let written = '';
+  const stream = new Writable({
+    write(chunk, _, done) {
+      written += chunk;
+      done();
+    },
+  });
+  return { stream, text: () => written };
+};
+
+/** A command of `npm run admin`, in this process; its stdin is no terminal. */
+export const runCli = async (args: string[], env: Record<string, string> = {}): Promise<Ended> => {
+  const [out, err] = [createSink(), createSink()];
+  const io = {
+    stdin: Object.assign(new PassThrough().end(), { isTTY: false }),
+    stdout: out.stream,
+    stderr: err.stream,
+    env: { ...process.env, ...env },
+  };
+  try {
+    await run(args, Date.now(), io);
+    return { code: 0, out: out.text(), err: err.text() };
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    return { code: error.exitCode, out: out.text(), err: `${err.text()}${error.message}\n` };
+  }
+};
 
 const exitCode = async (child: ChildProcess): Promise<number | null> => {
   const [code]: unknown[] = await once(child, 'exit');
   return typeof code === 'number' ? code : null;
 };
 
-/** The command of `npm run admin`, or another, without npm, as a process whose stdin is no terminal. */
-export const runCli = async (
+/** The script `entry` without npm, as a process whose stdin is no terminal. */
+export const runScript = async (
+  entry: string,
   args: string[],
   env: Record<string, string> = {},
-  entry = 'cli/main.ts',
 ): Promise<Ended> => {
   const child = spawn(process.execPath, ['--import', './local/require-node.mjs', entry, ...args], {
     cwd: root,

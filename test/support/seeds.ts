@@ -12,6 +12,12 @@ fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: SEED });
 
 export { fc };
 
+/** `npm run test:all`, which runs each night, checks every seed and every cell. */
+export const checksAll = process.env.TEST_ALL === '1';
+
+/** How many of `all` seeds are checked: in `npm test` the first fifth. */
+export const share = (all: number): number => (checksAll ? all : Math.ceil(all / 5));
+
 /** For soaks: sets TEST_SEED to a random number unless it is set, and returns the line to print. */
 export const chooseSeed = (): string => {
   process.env.TEST_SEED ??= String(randomInt(2 ** 31));
