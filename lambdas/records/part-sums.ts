@@ -8,33 +8,49 @@ const LONGEST = 4 * (words.length - 2);
 
 const FACTOR = 0x5bd1e995;
 
+/** Four words that are stored nowhere, so that sums tell nothing about a text, and those of two keys cannot be compared. */
+export type Key = readonly [number, number, number, number];
+
+const HEX = 16;
+const WORD = 8;
+
+/** Of 32 hexadecimal digits. */
+export const keyOf = (secret: string): Key => {
+  const word = (at: number) => Number.parseInt(secret.slice(at * WORD, (at + 1) * WORD), HEX) | 0;
+  return [word(0), word(1), word(2), word(3)];
+};
+
+/** Of texts in their order: how many words are filled, the sum of those before them, and how many characters it has. */
+export type Sum = { key: Key; filled: number; value: number; size: number };
+
+export const sumFrom = (key: Key, seed: number): Sum => ({ key, filled: 0, value: seed, size: 0 });
+
+const stirred = (one: number, other: number): number =>
+  Math.imul(one ^ (one >>> 15), FACTOR) ^ other;
+
 /**
- * Of every word, as who edits a time or a number keeps the length of a text: a change of one word is never missed. Four lanes, which the processor computes at once, take half the time
- * of Node's CRC-32, and a call of it for each text takes as long again.
+ * Of every word, as who edits a time or a number keeps the length of a text: a change of one word is never missed. Four lanes,
+ * which the processor computes at once, take half the time of Node's CRC-32, and a call of it for each text takes as long again.
  */
-const mixed = (count: number, seed: number): number => {
-  let [a, b, c, d] = [seed, 1, 2, 3];
+const mixed = (count: number, { key, value }: Sum): number => {
+  let [a, b, c, d] = key;
+  a ^= value;
   for (let at = 0; at < count; at += 4) {
     a = Math.imul(a ^ (words[at] ?? 0), FACTOR);
     b = Math.imul(b ^ (words[at + 1] ?? 0), FACTOR);
     c = Math.imul(c ^ (words[at + 2] ?? 0), FACTOR);
     d = Math.imul(d ^ (words[at + 3] ?? 0), FACTOR);
   }
-  const ab = Math.imul(a ^ (a >>> 15), FACTOR) ^ b;
-  const cd = Math.imul(c ^ (c >>> 15), FACTOR) ^ d;
-  return Math.imul(ab ^ (ab >>> 15), FACTOR) ^ cd;
+  return stirred(stirred(a, b), stirred(c, d));
 };
-
-/** Of texts in their order: how many words are filled, and the sum of those before them. */
-export type Sum = { filled: number; value: number; size: number };
 
 const flush = (sum: Sum): void => {
   for (let at = sum.filled; at % 4 > 0; at += 1) words[at] = 0;
-  if (sum.filled > 0) sum.value = mixed(sum.filled, sum.value);
+  if (sum.filled > 0) sum.value = mixed(sum.filled, sum);
   sum.filled = 0;
 };
 
-export const addText = (sum: Sum, text: string): void => {
+const addText = (sum: Sum, text: string): void => {
   sum.size += text.length;
   for (let from = 0; from === 0 || from < text.length; from += LONGEST) {
     const piece = text.length > LONGEST ? text.slice(from, from + LONGEST) : text;
@@ -49,11 +65,9 @@ export const addText = (sum: Sum, text: string): void => {
 
 type Add = (sum: Sum, text: string) => void;
 
-/** Who edits a text of the history mostly changes its length; for the others, each turn's characters are known once. */
-export const addShape: Add = (sum, text) => {
-  const shape = text.length ^ (text.charCodeAt(text.length >> 1) << 16);
-  const value = Math.imul(sum.value ^ shape, FACTOR);
-  sum.value = value ^ (value >>> 15);
+/** Reads no character: in a long history each would be a miss of the processor's caches. */
+const addLength: Add = (sum, text) => {
+  sum.value = stirred(Math.imul(sum.value ^ text.length, FACTOR), sum.key[1]);
 };
 
 const isSet = (name: string, value: unknown): unknown =>
@@ -88,15 +102,29 @@ const addBlock = (sum: Sum, block: Block, add: Add): void => {
   }
 };
 
-export const sumOfTurn = ({ role, blocks }: Turn, add: Add, seed: number): Sum => {
-  const sum = { filled: 0, value: role === 'user' ? seed : ~seed, size: 0 };
+const addTurn = (sum: Sum, { role, blocks }: Turn, add: Add): void => {
+  if (role !== 'user') sum.value = ~sum.value;
   for (const block of blocks) addBlock(sum, block, add);
-  flush(sum);
+};
+
+/** Of the lengths of a turn's texts: who edits a text of the history mostly changes its length. */
+export const lengthsOf = (turn: Turn, key: Key, seed: number): number => {
+  const sum = sumFrom(key, seed ^ key[0]);
+  addTurn(sum, turn, addLength);
+  return stirred(sum.value, key[2]);
+};
+
+export const sumOfTurns = (turns: readonly Turn[], key: Key, seed: number): Sum => {
+  const sum = sumFrom(key, seed);
+  for (const turn of turns) {
+    addTurn(sum, turn, addText);
+    flush(sum);
+  }
   return sum;
 };
 
-export const sumOfText = (text: string): number => {
-  const sum = { filled: 0, value: 0, size: 0 };
+export const sumOfText = (text: string, key: Key, seed: number): number => {
+  const sum = sumFrom(key, seed);
   addText(sum, text);
   flush(sum);
   return sum.value;

@@ -1,22 +1,16 @@
 import type { GenerationRequest, Turn } from '../protocols/generation.ts';
-import { maskOf } from './mask.ts';
-import { addShape, addText, type Sum, sumOfText, sumOfTurn } from './part-sums.ts';
+import { type Key, keyOf, lengthsOf, sumOfText, sumOfTurns } from './part-sums.ts';
 
 /**
- * Hashes of a prompt's parts, by which requests of a session are compared. A checksum is masked with bits that are
- * derived from the caller's key, which is stored nowhere, and from its session: the hashes tell nothing about a text, and those of
- * two sessions cannot be compared. One text of at most 300 characters: tools, system, parameters, the number of turns, and 12
- * bits for each turn, or for each group of 2, 4, … of many: of its lengths for all of them, and of every character for the
- * latest. A turn's characters are in the hashes of the request in which it was new.
+ * Hashes of a prompt's parts, by which requests of a session are compared. They are summed with words that are derived from the
+ * caller's key, which is stored nowhere, and from its session. One text of at most 300 characters: tools, system, parameters,
+ * the number of turns, and 12 bits for each turn, or for each group of 2, 4, … of many: of its lengths for all of them, and of
+ * every character for the latest. A turn's characters are in the hashes of the request in which it was new.
  */
 const MAX_GROUPS = 64;
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-/** Of the parts before the turns, four bytes each. */
-const HEAD_BYTES = 12;
-/** Two times 12 bits. */
-const TURN_BYTES = 3;
 /** Characters at the end of a prompt that are always summed. */
-const LEAST_SUMMED = 65_536;
+const LEAST_SUMMED = 16_384;
 
 // --- hashes ---
 
@@ -31,24 +25,24 @@ const strideOf = (count: number): number => {
 };
 
 /** Adds a turn's sum to its group; the digits of a group are 12 bits. */
-const put = (groups: number[], group: number, { value }: Sum, mask: number): void => {
-  groups[group] = (groups[group] ?? 0) ^ value ^ (value >>> 12) ^ (value >>> 24) ^ mask;
+const put = (groups: number[], group: number, value: number): void => {
+  groups[group] = (groups[group] ?? 0) ^ value ^ (value >>> 12) ^ (value >>> 24);
 };
 
-const hashHistory = (history: Turn[], mask: Buffer, fresh: number): string => {
+const hashHistory = (history: Turn[], key: Key, fresh: number): string => {
   const stride = strideOf(history.length);
   const shapes: number[] = new Array(Math.ceil(history.length / stride)).fill(0);
   const texts = [...shapes];
   let left = Math.max(fresh, LEAST_SUMMED);
   let from = history.length;
-  for (const [index, turn] of [...history.entries()].reverse()) {
-    const bits = mask.readUIntBE(HEAD_BYTES + TURN_BYTES * index, TURN_BYTES);
+  for (let index = from - 1; index >= 0; index -= 1) {
+    const turns = history.slice(index, index + 1);
     const group = Math.floor(index / stride);
-    put(shapes, group, sumOfTurn(turn, addShape, index), bits);
+    for (const turn of turns) put(shapes, group, lengthsOf(turn, key, index));
     if (left <= 0) continue;
-    const sum = sumOfTurn(turn, addText, index);
-    put(texts, group, sum, bits >>> 12);
-    left -= sum.size;
+    const { value, size } = sumOfTurns(turns, key, index);
+    put(texts, group, value);
+    left -= size;
     from = index;
   }
   const whole = texts.slice(Math.ceil(from / stride));
@@ -63,16 +57,16 @@ export const hashParts = (
   { turns, toolChoice, reasoning, responseFormat }: GenerationRequest,
   { tools, fresh, secret }: { tools: string; fresh: number; secret: string },
 ): string => {
+  const key = keyOf(secret);
   const first = turns.findIndex(({ role }) => role !== 'system');
   const start = first === -1 ? turns.length : first;
   const history = turns.slice(start);
-  const mask = maskOf(secret, HEAD_BYTES + TURN_BYTES * history.length);
   const heads = [
-    sumOfText(tools),
-    turns.slice(0, start).reduce((sum, turn) => sumOfTurn(turn, addText, sum).value, 0),
-    sumOfText(JSON.stringify([toolChoice, reasoning, responseFormat])),
-  ].map((sum, index) => ((sum ^ mask.readUInt32BE(4 * index)) >>> 0).toString(36));
-  return [...heads, history.length, hashHistory(history, mask, fresh)].join('.');
+    sumOfText(tools, key, -1),
+    sumOfTurns(turns.slice(0, start), key, -2).value,
+    sumOfText(JSON.stringify([toolChoice, reasoning, responseFormat]), key, -3),
+  ].map((sum) => (sum >>> 0).toString(36));
+  return [...heads, history.length, hashHistory(history, key, fresh)].join('.');
 };
 
 // --- comparison ---

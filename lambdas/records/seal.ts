@@ -1,9 +1,11 @@
+import { hash } from 'node:crypto';
 import type { RecordStore, RequestRecord } from '../stores/record-store.ts';
 import { type Clock, HOUR_MS, MINUTE_MS } from '../support/clock.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import { oncePer } from '../support/once-per.ts';
-import { maskOf } from './mask.ts';
 
+/** Bytes of a SHA-512. */
+const BLOCK = 64;
 /** Bytes of a key. */
 const KEY = 32;
 /** One key is shared for so long, and kept as long as a provider's cache may live; DynamoDB deletes it within some hours more. */
@@ -12,10 +14,14 @@ const LIFE_MS = PERIOD_MS + HOUR_MS;
 
 type Sealed = Pick<RequestRecord, 'id'> & { text: Buffer };
 
-/** Adds the bits that a key gives for a request; a second time, it removes them. */
+/** Adds the bits that a key gives for a request, 64 bytes a hash; a second time, it removes them. */
 const masked = ({ id, text }: Sealed, key: string): Buffer => {
-  const bits = maskOf(key + id, text.length);
-  for (const [at, bit] of bits.entries()) text[at] = (text[at] ?? 0) ^ bit;
+  let bits = '';
+  for (let at = 0; at < text.length; at += 1) {
+    const within = at % BLOCK;
+    if (within === 0) bits = hash('sha512', `${at} ${key} ${id}`, 'binary');
+    text[at] = (text[at] ?? 0) ^ bits.charCodeAt(within);
+  }
   return text;
 };
 
@@ -62,6 +68,6 @@ export const createOpen = (store: Pick<RecordStore, 'findSealKey'>) => {
     const [period, text] = sealed?.split('.') ?? [];
     if (period === undefined || text === undefined) return undefined;
     const key = await keyOf(period);
-    return key && masked({ id, text: Buffer.from(text, 'base64url') }, key).toString('latin1');
+    return key && masked({ id, text: Buffer.from(text, 'base64url') }, key).toString('binary');
   };
 };
