@@ -107,19 +107,24 @@ const addTurn = (sum: Sum, { role, blocks }: Turn, add: Add): void => {
   for (const block of blocks) addBlock(sum, block, add);
 };
 
-/** Of the lengths of a turn's texts: who edits a text of the history mostly changes its length. */
-export const lengthsOf = (turn: Turn, key: Key, seed: number): number => {
-  const sum = sumFrom(key, seed ^ key[0]);
-  addTurn(sum, turn, addLength);
-  return stirred(sum.value, key[2]);
+/** Gives `take` a sum of the lengths of each turn's texts: who edits a text of the history mostly changes its length. */
+export const sumLengths = (
+  turns: readonly Turn[],
+  key: Key,
+  take: (index: number, value: number) => void,
+): void => {
+  const sum = sumFrom(key, 0);
+  turns.forEach((turn, index) => {
+    sum.value = index ^ key[0];
+    addTurn(sum, turn, addLength);
+    take(index, stirred(sum.value, key[2]));
+  });
 };
 
 export const sumOfTurns = (turns: readonly Turn[], key: Key, seed: number): Sum => {
   const sum = sumFrom(key, seed);
-  for (const turn of turns) {
-    addTurn(sum, turn, addText);
-    flush(sum);
-  }
+  for (const turn of turns) addTurn(sum, turn, addText);
+  flush(sum);
   return sum;
 };
 

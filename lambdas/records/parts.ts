@@ -1,5 +1,5 @@
 import type { GenerationRequest, Turn } from '../protocols/generation.ts';
-import { type Key, keyOf, lengthsOf, sumOfText, sumOfTurns } from './part-sums.ts';
+import { type Key, keyOf, sumLengths, sumOfText, sumOfTurns } from './part-sums.ts';
 
 /**
  * Hashes of a prompt's parts, by which requests of a session are compared. They are summed with words that are derived from the
@@ -33,17 +33,16 @@ const hashHistory = (history: Turn[], key: Key, fresh: number): string => {
   const stride = strideOf(history.length);
   const shapes: number[] = new Array(Math.ceil(history.length / stride)).fill(0);
   const texts = [...shapes];
+  const groupOf = (index: number) => Math.floor(index / stride);
+  sumLengths(history, key, (index, value) => put(shapes, groupOf(index), value));
   let left = Math.max(fresh, LEAST_SUMMED);
   let from = history.length;
-  for (let index = from - 1; index >= 0; index -= 1) {
-    const turns = history.slice(index, index + 1);
-    const group = Math.floor(index / stride);
-    for (const turn of turns) put(shapes, group, lengthsOf(turn, key, index));
-    if (left <= 0) continue;
-    const { value, size } = sumOfTurns(turns, key, index);
-    put(texts, group, value);
+  while (from > 0 && left > 0) {
+    const turn = history.slice(from - 1, from);
+    from -= 1;
+    const { value, size } = sumOfTurns(turn, key, from);
+    put(texts, groupOf(from), value);
     left -= size;
-    from = index;
   }
   const whole = texts.slice(Math.ceil(from / stride));
   return `${shapes.map(digitsOf).join('')}.${whole.map(digitsOf).join('')}`;
