@@ -3,7 +3,7 @@ import { eventOf, handlerOf, measure, type Stage } from './by-turns.ts';
 import { shapeOf, WITH, WITHOUT } from './cache-cases.ts';
 import { PAIRS } from './cases.ts';
 
-const ROUNDS = 300;
+const ROUNDS = 600;
 const [, , key = '', file = '', rows = ''] = process.argv;
 const handler = handlerOf(file);
 

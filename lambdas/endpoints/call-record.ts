@@ -158,10 +158,10 @@ const isCompared = ({ call }: CheckedCall): boolean =>
   (call.notes.inputTokens ?? 0) >= LEAST_CACHED;
 
 /** Tokens differ in length: so much more than their share of the characters is taken for new. */
-const MARGIN = 1.25;
+const MARGIN = 2;
 
 /** Hashes of what a later request of the session is compared with. */
-export const hashesOf = (checked: CheckedCall): string | undefined => {
+export const hashesOf = (checked: CheckedCall): Uint16Array | undefined => {
   if (!isCompared(checked)) return undefined;
   const { call, request, session } = checked;
   const { source, notes } = call;

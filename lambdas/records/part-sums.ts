@@ -23,7 +23,7 @@ export const keyOf = (secret: string): Key => {
 /** Of texts in their order: how many words are filled, the sum of those before them, and how many characters it has. */
 export type Sum = { key: Key; filled: number; value: number; size: number };
 
-export const sumFrom = (key: Key, seed: number): Sum => ({ key, filled: 0, value: seed, size: 0 });
+const sumFrom = (key: Key, seed: number): Sum => ({ key, filled: 0, value: seed, size: 0 });
 
 const stirred = (one: number, other: number): number =>
   Math.imul(one ^ (one >>> 15), FACTOR) ^ other;

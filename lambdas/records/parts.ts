@@ -3,20 +3,16 @@ import { type Key, keyOf, sumLengths, sumOfText, sumOfTurns } from './part-sums.
 
 /**
  * Hashes of a prompt's parts, by which requests of a session are compared. They are summed with words that are derived from the
- * caller's key, which is stored nowhere, and from its session. One text of at most 300 characters: tools, system, parameters,
- * the number of turns, and 12 bits for each turn, or for each group of 2, 4, … of many: of its lengths for all of them, and of
- * every character for the latest. A turn's characters are in the hashes of the request in which it was new.
+ * caller's key, which is stored nowhere, and from its session. At most 132 numbers of 16 bits: for tools, system and parameters,
+ * the number of turns, and for each turn, or for each group of 2, 4, … of many: of its lengths for all of them, and of every
+ * character for the latest. A turn's characters are in the hashes of the request in which it was new.
  */
 const MAX_GROUPS = 64;
-const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+const MOST_TURNS = 0xffff;
 /** Characters at the end of a prompt that are always summed. */
-const LEAST_SUMMED = 16_384;
+const LEAST_SUMMED = 8_192;
 
 // --- hashes ---
-
-const digitsOf = (value: number): string => `${DIGITS[(value >> 6) & 63]}${DIGITS[value & 63]}`;
-const numberOf = (digits: string): number =>
-  (DIGITS.indexOf(digits.charAt(0)) << 6) | DIGITS.indexOf(digits.charAt(1));
 
 const strideOf = (count: number): number => {
   let stride = 1;
@@ -24,28 +20,28 @@ const strideOf = (count: number): number => {
   return stride;
 };
 
-/** Adds a turn's sum to its group; the digits of a group are 12 bits. */
-const put = (groups: number[], group: number, value: number): void => {
-  groups[group] = (groups[group] ?? 0) ^ value ^ (value >>> 12) ^ (value >>> 24);
-};
+const folded = (sum: number): number => sum ^ (sum >>> 16);
 
-const hashHistory = (history: Turn[], key: Key, fresh: number): string => {
+/** Of the lengths of all turns, and behind them of the characters of the latest. */
+const hashHistory = (history: Turn[], key: Key, fresh: number): number[] => {
   const stride = strideOf(history.length);
-  const shapes: number[] = new Array(Math.ceil(history.length / stride)).fill(0);
-  const texts = [...shapes];
-  const groupOf = (index: number) => Math.floor(index / stride);
-  sumLengths(history, key, (index, value) => put(shapes, groupOf(index), value));
+  const groups: number[] = new Array(Math.ceil(history.length / stride)).fill(0);
+  const texts = [...groups];
+  const put = (sums: number[], index: number, value: number) => {
+    const group = Math.floor(index / stride);
+    sums[group] = (sums[group] ?? 0) ^ folded(value);
+  };
+  sumLengths(history, key, (index, value) => put(groups, index, value));
   let left = Math.max(fresh, LEAST_SUMMED);
   let from = history.length;
   while (from > 0 && left > 0) {
     const turn = history.slice(from - 1, from);
     from -= 1;
     const { value, size } = sumOfTurns(turn, key, from);
-    put(texts, groupOf(from), value);
+    put(texts, from, value);
     left -= size;
   }
-  const whole = texts.slice(Math.ceil(from / stride));
-  return `${shapes.map(digitsOf).join('')}.${whole.map(digitsOf).join('')}`;
+  return groups.concat(texts.slice(Math.ceil(from / stride)));
 };
 
 /**
@@ -55,17 +51,19 @@ const hashHistory = (history: Turn[], key: Key, fresh: number): string => {
 export const hashParts = (
   { turns, toolChoice, reasoning, responseFormat }: GenerationRequest,
   { tools, fresh, secret }: { tools: string; fresh: number; secret: string },
-): string => {
+): Uint16Array => {
   const key = keyOf(secret);
   const first = turns.findIndex(({ role }) => role !== 'system');
   const start = first === -1 ? turns.length : first;
   const history = turns.slice(start);
-  const heads = [
-    sumOfText(tools, key, -1),
-    sumOfTurns(turns.slice(0, start), key, -2).value,
-    sumOfText(JSON.stringify([toolChoice, reasoning, responseFormat]), key, -3),
-  ].map((sum) => (sum >>> 0).toString(36));
-  return [...heads, history.length, hashHistory(history, key, fresh)].join('.');
+  const parameters = JSON.stringify([toolChoice, reasoning, responseFormat]);
+  return Uint16Array.of(
+    folded(sumOfText(tools, key, -1)),
+    folded(sumOfTurns(turns.slice(0, start), key, -2).value),
+    folded(sumOfText(parameters, key, -3)),
+    Math.min(history.length, MOST_TURNS),
+    ...hashHistory(history, key, fresh),
+  );
 };
 
 // --- comparison ---
@@ -73,13 +71,10 @@ export const hashParts = (
 /** Of each group; undefined where the characters of its turns are in the hashes of an earlier request. */
 type Groups = (number | undefined)[];
 
-const read = (parts: string) => {
-  const [tools, system, parameters, count, ...groups] = parts.split('.');
-  const [shapes = [], texts = []] = groups.map((digits) =>
-    (digits.match(/../g) ?? []).map(numberOf),
-  );
-  const unknown: Groups = new Array(shapes.length - texts.length).fill(undefined);
-  return { tools, system, parameters, count: Number(count), shapes, texts: [...unknown, ...texts] };
+const read = ([tools, system, parameters, count = 0, ...groups]: Iterable<number>) => {
+  const shapes = groups.splice(0, Math.ceil(count / strideOf(count)));
+  const unknown: Groups = new Array(Math.max(0, shapes.length - groups.length)).fill(undefined);
+  return { tools, system, parameters, count, shapes, texts: [...unknown, ...groups] };
 };
 type Read = ReturnType<typeof read>;
 
@@ -126,7 +121,7 @@ const changedTexts = (earlier: Read[], later: Read): [from: number, to: number] 
  * The first part of a prompt that differs from that of the turn before; undefined if none does. `earlier` are the hashes of the
  * session's requests before it, the latest first.
  */
-export const changedPart = (earlier: string[], later: string): string | undefined => {
+export const changedPart = (earlier: Uint16Array[], later: Uint16Array): string | undefined => {
   const other = read(later);
   const ones = earlier.map(read);
   const [one] = ones;

@@ -9,7 +9,7 @@ import type { Seal } from './seal.ts';
 /** Keeps what happened to requests. Never throws: a failed write is logged and counted. */
 export type Recorder = {
   /** Writes the record of a request that took a unit, with the hashes of its parts, also in a later `revision` of it. */
-  record(record: RequestRecord, revision: number, parts?: string): Promise<void>;
+  record(record: RequestRecord, revision: number, parts?: Uint16Array): Promise<void>;
 };
 
 export const createRecorder = ({
@@ -28,7 +28,7 @@ export const createRecorder = ({
   /** @default none: for whom a request was is kept as it was sent */
   readWhoKey?: ReadWhoKey | undefined;
 }): Recorder => {
-  const put = async (entry: RequestRecord, revision: number, parts: string | undefined) => {
+  const put = async (entry: RequestRecord, revision: number, parts: Uint16Array | undefined) => {
     const { who, projectId } = entry;
     const kept = { ...entry };
     const sealed = parts && (await seal(entry.id, parts));
@@ -37,7 +37,7 @@ export const createRecorder = ({
     await store.putRecord(kept, revision);
   };
 
-  const write = async (entry: RequestRecord, revision: number, parts: string | undefined) => {
+  const write = async (entry: RequestRecord, revision: number, parts: Uint16Array | undefined) => {
     const writing = put(entry, revision, parts).then(
       () => true,
       () => false,

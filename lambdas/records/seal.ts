@@ -12,21 +12,18 @@ const KEY = 32;
 const PERIOD_MS = 10 * MINUTE_MS;
 const LIFE_MS = PERIOD_MS + HOUR_MS;
 
-type Sealed = Pick<RequestRecord, 'id'> & { text: Buffer };
-
 /** Adds the bits that a key gives for a request, 64 bytes a hash; a second time, it removes them. */
-const masked = ({ id, text }: Sealed, key: string): Buffer => {
+const addBits = (bytes: Uint8Array, secret: string): void => {
   let bits = '';
-  for (let at = 0; at < text.length; at += 1) {
+  for (let at = 0; at < bytes.length; at += 1) {
     const within = at % BLOCK;
-    if (within === 0) bits = hash('sha512', `${at} ${key} ${id}`, 'binary');
-    text[at] = (text[at] ?? 0) ^ bits.charCodeAt(within);
+    if (within === 0) bits = hash('sha512', `${at} ${secret}`, 'binary');
+    bytes[at] = (bytes[at] ?? 0) ^ bits.charCodeAt(within);
   }
-  return text;
 };
 
 /** Returns what seals the hashes of a request's parts; undefined where the key cannot be read. */
-export type Seal = (id: string, parts: string) => Promise<string | undefined>;
+export type Seal = (id: string, parts: Uint16Array) => Promise<string | undefined>;
 
 /**
  * A record outlives a provider's cache, and hashes in it must not. They are sealed with a random key that all environments share for
@@ -54,8 +51,10 @@ export const createSeal = ({
     const period = Math.floor(clock.now() / PERIOD_MS);
     if (latest?.period !== period) latest = { period, key: share(period) };
     const key = await latest.key;
-    const text = key && masked({ id, text: Buffer.from(parts, 'latin1') }, key);
-    return text && `${period.toString(36)}.${text.toString('base64url')}`;
+    if (key === undefined) return undefined;
+    const bytes = Buffer.from(Uint16Array.from(parts).buffer);
+    addBits(bytes, key + id);
+    return `${period.toString(36)}.${bytes.toString('base64url')}`;
   };
 };
 
@@ -64,10 +63,13 @@ export const createOpen = (store: Pick<RecordStore, 'findSealKey'>) => {
   const keyOf = oncePer(new Map<string, Promise<string | undefined>>(), (period) =>
     store.findSealKey(Number.parseInt(period, 36)),
   );
-  return async ({ id, sealed }: RequestRecord): Promise<string | undefined> => {
+  return async ({ id, sealed }: RequestRecord): Promise<Uint16Array | undefined> => {
     const [period, text] = sealed?.split('.') ?? [];
     if (period === undefined || text === undefined) return undefined;
     const key = await keyOf(period);
-    return key && masked({ id, text: Buffer.from(text, 'base64url') }, key).toString('binary');
+    if (key === undefined) return undefined;
+    const bytes = Uint8Array.from(Buffer.from(text, 'base64url'));
+    addBits(bytes, key + id);
+    return new Uint16Array(bytes.buffer);
   };
 };

@@ -88,19 +88,22 @@ const markEnd = (content: unknown, path: Path, mark: Json): Edit[] => {
 /** Of the turns of the user: the one before the last begins where the last request ended. */
 const MARKED_TURNS = 2;
 
+const latestOfUser = (messages: unknown[]): number[] => {
+  const found: number[] = [];
+  for (let index = messages.length - 1; index >= 0 && found.length < MARKED_TURNS; index -= 1) {
+    if (asRecord(messages[index])?.role === 'user') found.unshift(index);
+  }
+  return found;
+};
+
 /** Marks the ends of tools, of the system prompt and of the last turns of the user in an encoded messages request. */
 export const marksOf = ({ tools, system, messages }: Json, life: CacheLife): Edit[] => {
   const mark = { type: 'ephemeral', ...(life === '5m' ? {} : { ttl: life }) };
-  const turns = asArray(messages).flatMap((message, index) =>
-    asRecord(message)?.role === 'user' ? [index] : [],
-  );
   return [
     ...markEnd(tools, ['tools'], mark),
     ...markEnd(system, ['system'], mark),
-    ...turns
-      .slice(-MARKED_TURNS)
-      .flatMap((index) =>
-        markEnd(asRecord(asArray(messages)[index])?.content, ['messages', index, 'content'], mark),
-      ),
+    ...latestOfUser(asArray(messages)).flatMap((index) =>
+      markEnd(asRecord(asArray(messages)[index])?.content, ['messages', index, 'content'], mark),
+    ),
   ];
 };
