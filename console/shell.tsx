@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import type { Session } from './api/session.ts';
 import type { NewKey } from './api/types.ts';
 import { AuditPage } from './pages/audit.tsx';
+import { IncidentsPage } from './pages/incidents.tsx';
 import { KeysPage } from './pages/keys.tsx';
 import { MembersPage } from './pages/members.tsx';
 import { ModelsPage } from './pages/models.tsx';
@@ -13,6 +14,7 @@ import { ProjectsPage } from './pages/projects.tsx';
 import { RequestsPage } from './pages/requests.tsx';
 import { UsagePage } from './pages/usage.tsx';
 import { SharedProvider } from './parts/context.ts';
+import { unknownFilters } from './parts/filters.ts';
 import { GoTo } from './parts/go-to.tsx';
 import { useLoad } from './parts/load.ts';
 import { Navigation, placesFor } from './parts/navigation.tsx';
@@ -23,6 +25,7 @@ import { Shown } from './parts/states.tsx';
 
 const PAGES = {
   overview: OverviewPage,
+  incidents: IncidentsPage,
   usage: UsagePage,
   requests: RequestsPage,
   models: ModelsPage,
@@ -38,20 +41,34 @@ type PageName = keyof typeof PAGES;
 
 const isPage = (name: string): name is PageName => Object.hasOwn(PAGES, name);
 
-const loadShared = async ({ api }: Session) => {
+/** What every page needs; the first page gets all that it shows with it, in one response. */
+const loadShared = async ({ api }: Session, isOverview: boolean, project: string | undefined) => {
+  if (isOverview) {
+    const overview = await api('overview', {}, { project });
+    return { ...overview, overview: { project, value: overview, at: Date.now() } };
+  }
   const [projects, plans] = await Promise.all([api('projects.list', {}), api('plans.list', {})]);
-  return { projects: projects.data, plans: plans.data };
+  return { projects: projects.data, plans: plans.data, overview: undefined };
 };
+
+/** What the address asks for and the page has not. */
+const UnknownFilters = ({ names }: { names: string[] }) =>
+  names.length === 0 ? null : (
+    <p class="callout" role="alert">
+      The address has {names.length === 1 ? 'a filter' : 'filters'} that this page does not know:{' '}
+      <code>{names.join(', ')}</code>. The page shows more than the address asks for.
+    </p>
+  );
 
 /** Navigation, the page that the address names, and what lies above every page. */
 export const Shell = ({ session }: { session: Session }) => {
   const route = useRoute();
-  const loaded = useLoad('', () => loadShared(session));
   // A second one may arrive before the first is saved, from a page that was left.
   const [[secret], setSecrets] = useState<NewKey[]>([]);
   const name = isPage(route.page) ? route.page : 'overview';
   const PageBody = PAGES[name];
   const project = route.query.get('project') ?? undefined;
+  const loaded = useLoad('', () => loadShared(session, name === 'overview', project));
   return (
     <div class="shell">
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
@@ -64,14 +81,16 @@ export const Shell = ({ session }: { session: Session }) => {
         projects={loaded.value?.projects ?? []}
       />
       <main id="main" tabIndex={-1}>
+        <UnknownFilters names={unknownFilters({ ...route, page: name })} />
         <Shown of={loaded}>
-          {({ projects, plans }) => (
+          {({ projects, plans, overview }) => (
             <SharedProvider
               value={{
                 session,
                 route,
                 projects,
                 plans,
+                overview,
                 project,
                 reloadShared: loaded.reload,
                 showSecret: (key) => setSecrets((others) => [...others, key]),

@@ -46,6 +46,7 @@ const readConsole = ({
   SIGN_IN_DOMAIN: domain,
   SIGN_IN_CLIENT: clientId,
   CALLER_URL: callerUrl,
+  RUNBOOK_URL: runbookUrl,
 }: AdminEnv): ConsoleParts | undefined => {
   if (path === undefined || domain === undefined || clientId === undefined) return undefined;
   let files: ConsoleFiles | undefined;
@@ -53,7 +54,11 @@ const readConsole = ({
     files ??= JSON.parse(readFileSync(path, 'utf8')) as ConsoleFiles;
     return files;
   };
-  const settings = { stage, signIn: { domain, clientId }, ...(callerUrl && { callerUrl }) };
+  const settings = {
+    ...{ stage, signIn: { domain, clientId } },
+    ...(callerUrl && { callerUrl }),
+    ...(runbookUrl && { runbookUrl }),
+  };
   return { readFiles, settings };
 };
 

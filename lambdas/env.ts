@@ -72,6 +72,10 @@ export type OtlpEnv = Infer<ReturnType<typeof otlpEnv>>;
 /** @throws Error that names each invalid variable */
 export const readOtlpEnv = (env: unknown): OtlpEnv => parse(otlpEnv(), env, 'The environment');
 
+/** The page that alarms and the console link: docs/operations.md. A fork or a private copy sets the stage option `runbookUrl`. */
+export const DEFAULT_RUNBOOK_URL =
+  'https://github.com/model-router/model-router/blob/main/docs/operations.md';
+
 /** CONTRACT with lib/: the environment variables of the admin function. A function, which the router's bundle leaves out. */
 export const adminEnv = () =>
   object({
@@ -94,6 +98,8 @@ export const adminEnv = () =>
     USER_POOL: exactOptional(nonEmpty),
     /** Base address for callers, in the console's code. Absent: the REST API. */
     CALLER_URL: exactOptional(checked(string, URL.canParse, 'must be a URL')),
+    /** Stage option `runbookUrl`, which the console links. */
+    RUNBOOK_URL: exactOptional(checked(string, URL.canParse, 'must be a URL')),
   });
 export type AdminEnv = Infer<ReturnType<typeof adminEnv>>;
 

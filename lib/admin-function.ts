@@ -72,7 +72,7 @@ export class AdminFunction extends Construct {
         RECORDS_TABLE: tables.records.tableName,
         HISTORY_TABLE: tables.history.tableName,
         UPSTREAM_SECRET: upstreamSecrets.secret.secretArn,
-        ...(props.console && consoleEnv(props.console, props.callerUrl)),
+        ...(props.console && consoleEnv(props.console, stage, props.callerUrl)),
       } satisfies AdminEnv,
     });
     acknowledgeFunction(this.function);
@@ -110,11 +110,16 @@ const MEMBER_ACTIONS = [
   'ListUsersInGroup',
 ].map((operation) => `cognito-idp:${operation}`);
 
-const consoleEnv = ({ domainName, client, userPool }: Console, callerUrl: string | undefined) => ({
+const consoleEnv = (
+  { domainName, client, userPool }: Console,
+  { runbookUrl }: Stage,
+  callerUrl: string | undefined,
+) => ({
   CONSOLE_FILES,
   SIGN_IN_DOMAIN: domainName,
   SIGN_IN_CLIENT: client.userPoolClientId,
   USER_POOL: userPool.userPoolId,
+  RUNBOOK_URL: runbookUrl,
   ...(callerUrl !== undefined && { CALLER_URL: callerUrl }),
 });
 

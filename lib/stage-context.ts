@@ -1,16 +1,10 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Node } from 'constructs';
 import * as z from 'zod';
+import { DEFAULT_RUNBOOK_URL } from '../lambdas/env.ts';
 import { DEFAULT_MAX_SERIES } from '../lambdas/metrics.ts';
 import { DEFAULT_RECORD_DAYS, MAX_RECORD_DAYS, STATE_MODES } from '../lambdas/tables.ts';
 import { ConfigurationError } from './configuration-error.ts';
-
-/**
- * The page that alarm descriptions link: this project's docs/operations.md. A fork or a private
- * copy sets the stage option `runbookUrl` instead.
- */
-const DEFAULT_RUNBOOK_URL =
-  'https://github.com/model-router/model-router/blob/main/docs/operations.md';
 
 /** An https URL to which `#anchor` is appended. 500 characters keep a description below 1,024. */
 const RunbookUrl = z

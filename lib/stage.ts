@@ -39,7 +39,7 @@ export type Stage = {
   alarmEmail: string | undefined;
   /**
    * Absolute URL of the runbooks, without a fragment.
-   * @default DEFAULT_RUNBOOK_URL in stage-context.ts
+   * @default DEFAULT_RUNBOOK_URL of lambdas/env.ts
    */
   runbookUrl: string;
   /** @default undefined: only the address of AWS */

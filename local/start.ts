@@ -8,6 +8,7 @@ import defaultModels from '../lambdas/catalog/models.json' with { type: 'json' }
 import { parseModels } from '../lambdas/catalog/parse-models.ts';
 import { type Admin, createAdmin } from '../lambdas/create-admin.ts';
 import { createRouter } from '../lambdas/create-router.ts';
+import { DEFAULT_RUNBOOK_URL } from '../lambdas/env.ts';
 import type { HttpHandler } from '../lambdas/http/create-http-handler.ts';
 import { type HttpEvent, type HttpRequest, readEvent } from '../lambdas/http/read-event.ts';
 import {
@@ -112,7 +113,7 @@ const isForAdmin = (event: HttpEvent | HttpRequest): event is HttpEvent => !('so
 
 /** Requests whose responses come from the history, which is a run behind. */
 const HISTORY_PATHS =
-  /^\/(?:admin|dashboard\/api)\/(?:usage$|metrics$|targets$|checks$|projects\/[^/]+\/statements\/)/;
+  /^\/(?:admin|dashboard\/api)\/(?:usage$|overview$|metrics$|targets$|checks$|projects\/[^/]+\/statements\/)/;
 
 const readsHistory = (event: HttpEvent | HttpRequest): boolean =>
   isForAdmin(event)
@@ -157,7 +158,8 @@ const createLocalConsole = (token: string): ConsoleParts => {
     files ??= bundleConsole();
     return files;
   };
-  return { readFiles, settings: { stage: 'local', token } };
+  const settings = { stage: 'local', token, runbookUrl: DEFAULT_RUNBOOK_URL };
+  return { readFiles, settings };
 };
 
 const ignore = () => {};

@@ -1,4 +1,6 @@
 import type { publicEntry } from '../../lambdas/admin/audit.ts';
+import type { PublicIncident } from '../../lambdas/admin/incidents.ts';
+import type { TargetMeasure } from '../../lambdas/admin/measured.ts';
 import type { publicMember } from '../../lambdas/admin/members.ts';
 import type { publicProject } from '../../lambdas/admin/projects.ts';
 import type { publicKey } from '../../lambdas/admin/public-key.ts';
@@ -11,9 +13,9 @@ import type { refusedSummaryOf } from '../../lambdas/records/public-refused.ts';
 import type { Plan as StoredPlan } from '../../lambdas/stores/plan-store.ts';
 
 /** What the admin API responds with; every list has the member `data`. */
-type List<T> = { data: T[] };
+export type List<T> = { data: T[] };
 /** A list in pages: `next_cursor` is the parameter `cursor` of the next one. */
-export type PagedList<T> = List<T> & { next_cursor: string | null };
+export type PagedList<T> = List<T> & { next_cursor: string | null; total?: number };
 
 export type Key = ReturnType<typeof publicKey>;
 /** A new key, or a successor; the only responses that contain the key itself. */
@@ -36,6 +38,23 @@ export type Usage = List<UsageRow> & {
   total: UsageSums;
 };
 
+/** Figures of the newest requests: of so many, since then, and whether the day has no others. */
+type OfRecent = { of_requests: number; is_all: boolean; since: string };
+
+/** A section of the overview that could not be read. */
+export type Unread = { failure: string };
+
+export type NearKey = KeyUsage & { project: string };
+export type Overview = {
+  projects: Project[];
+  plans: Plan[];
+  usage:
+    | (Pick<Usage, 'from' | 'to' | 'data' | 'age_seconds' | 'total'> & { before: UsageSums })
+    | Unread;
+  near: NearKey[] | Unread;
+  failed: RequestSummary[] | Unread;
+};
+
 type NamedKey = { key_name: string | null };
 export type RequestSummary = ReturnType<typeof summaryOf | typeof refusedSummaryOf> & NamedKey;
 export type RequestRecord = ReturnType<typeof recordForOperator> & NamedKey;
@@ -45,6 +64,13 @@ export type Member = ReturnType<typeof publicMember>;
 export type AuditEntry = ReturnType<typeof publicEntry>;
 
 export type Target = ListedTarget;
+export type { TargetMeasure };
+export type Measured = OfRecent & {
+  models: Omit<TargetMeasure, 'target'>[];
+  targets: TargetMeasure[];
+};
+export type Incident = PublicIncident;
+export type Incidents = OfRecent & List<Incident>;
 export type Check = { check: string; result: string; place?: string; reason?: string };
 
 /** The response of a rotation. */
@@ -79,6 +105,10 @@ export type Replies = {
   'requests.list': PagedList<RequestSummary>;
   'requests.show': RequestRecord;
   'audit.list': PagedList<AuditEntry>;
+  overview: Overview;
+  'incidents.list': Incidents;
+  'models.list': List<{ id: string }>;
+  'targets.measured': Measured;
   checks: { checks: Check[] };
   'targets.list': List<Target>;
   'targets.test': CallOutcome;

@@ -1,31 +1,39 @@
-import { useState } from 'preact/hooks';
 import type { AuditEntry } from '../api/types.ts';
 import { useShared } from '../parts/context.ts';
+import { useFilters } from '../parts/filters.ts';
 import { Page } from '../parts/page.tsx';
 import { More, usePaged } from '../parts/paged.tsx';
-import { Search, useSettled } from '../parts/search.tsx';
+import { Search, useTyped } from '../parts/search.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Instant } from '../parts/time.tsx';
+import { NUMBERS } from './limit-fields.tsx';
 
 const text = (value: unknown): string => {
   if (value === undefined || value === null) return '–';
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 };
 
+const LABELS: Record<string, string> = Object.fromEntries(
+  NUMBERS.map(({ name, label }) => [name, label.toLowerCase()]),
+);
+
 /** The fields that differ: `quota 10 → 20`; what was created is named by its ids. */
 const changesOf = ({ before, after = {} }: AuditEntry): string[] => {
   if (!before) return [];
   return Object.keys({ ...before, ...after })
     .filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
-    .map((name) => `${name} ${text(before[name])} → ${text(after[name])}`);
+    .map(
+      (name) =>
+        `${LABELS[name] ?? name.replaceAll('_', ' ')} ${text(before[name])} → ${text(after[name])}`,
+    );
 };
 
 /** An ARN is long, and its end names the person. */
 export const nameInAudit = (who: string): string => who.slice(who.lastIndexOf('/') + 1);
 
 const COLUMNS: Column<AuditEntry>[] = [
-  { title: 'Time', cell: ({ at }) => <Instant at={at} /> },
+  { title: 'Time', cell: ({ at }) => <Instant at={at} />, sort: ({ at }) => at },
   {
     title: 'Who',
     cell: ({ who }) => (
@@ -33,8 +41,9 @@ const COLUMNS: Column<AuditEntry>[] = [
         {nameInAudit(who)}
       </span>
     ),
+    sort: ({ who }) => nameInAudit(who),
   },
-  { title: 'Action', cell: ({ action }) => <code>{action}</code> },
+  { title: 'Action', cell: ({ action }) => <code>{action}</code>, sort: ({ action }) => action },
   {
     title: 'What',
     cell: ({ project, plan, key, member }) => (
@@ -50,21 +59,23 @@ const COLUMNS: Column<AuditEntry>[] = [
     cell: ({ outcome }) => (
       <span class={`pill is-${outcome === 'applied' ? 'good' : 'warn'}`}>{outcome}</span>
     ),
+    sort: ({ outcome }) => outcome,
   },
 ];
 
 /** Settings, Audit: who changed what. */
 export const AuditPage = () => {
   const { session, project } = useShared();
-  const [who, setWho] = useState('');
-  const settled = useSettled(who);
-  const audit = usePaged<AuditEntry>(`${project} ${settled}`, (cursor) =>
-    session.api('audit.list', {}, { project, who: settled, cursor }),
+  const { values, change } = useFilters('audit');
+  const { who } = values;
+  const [typed, setTyped] = useTyped(who, (text) => change({ who: text }));
+  const audit = usePaged<AuditEntry>(`${project} ${who}`, (cursor) =>
+    session.api('audit.list', {}, { project, who, cursor }),
   );
   return (
     <Page title="Audit" subtitle="Who changed what, the last 90 days.">
       <div class="toolbar">
-        <Search label="Part of a name" placeholder="Who" value={who} onChange={setWho} />
+        <Search label="Part of a name" placeholder="Who" value={typed} onChange={setTyped} />
       </div>
       <Shown of={audit}>
         {({ data, next_cursor: cursor }) =>

@@ -52,12 +52,15 @@ export const useKeyActions = (project: string, onChanged: (row: KeyRow) => void)
     if (!session.mayChange(project) || isEnded(row)) return null;
     const open = (kind: keyof typeof DIALOGS) => () => setOpened({ kind, row });
     const move = { label: 'Move to a plan…', onChoose: open('move') };
+    const edit = { label: 'Edit…', onChoose: open('edit') };
+    // Its successor is the key to rotate.
+    const isReplaced = row.replaced_by !== undefined;
     return (
       <RowActions
         name={nameOf(row)}
-        main={{ label: 'Rotate', onChoose: open('rotate') }}
+        main={isReplaced ? edit : { label: 'Rotate', onChoose: open('rotate') }}
         more={[
-          { label: 'Edit…', onChoose: open('edit') },
+          ...(isReplaced ? [] : [edit]),
           ...(session.isOperator ? [move] : []),
           {
             label: row.status === 'paused' ? 'Resume' : 'Pause',

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import type { Key, KeyUsage, Plan, Rotated } from '../api/types.ts';
 import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
@@ -17,7 +18,7 @@ export const PlanSummary = ({ plan }: { plan: Plan }) => (
   <>
     <p>
       {count(plan.rpm)} requests a minute, {count(plan.quota)} a {plan.period}
-      {plan.concurrency !== undefined && `, ${count(plan.concurrency)} at a time`}.
+      {plan.concurrency !== undefined && `, ${count(plan.concurrency)} concurrently`}.
     </p>
     <p>Models: {plan.models ? plan.models.join(', ') : 'all'}.</p>
   </>
@@ -36,7 +37,7 @@ export const usePlansOf = (project: string): Plan[] => {
   return allowed ? plans.filter(({ id }) => allowed.includes(id)) : plans;
 };
 
-export const MODELS_HINT = 'One id a line. Empty: the models of the plan.';
+export const MODELS_HINT = 'None ticked: the models of the plan.';
 
 export const CreateKey = ({ project, onClose, onChanged }: Props) => {
   const { session, showSecret } = useShared();
@@ -45,6 +46,7 @@ export const CreateKey = ({ project, onClose, onChanged }: Props) => {
     ...{ name: '', plan: plans[0]?.id ?? '', expires_at: 'never' },
     ...NO_LIMITS,
   });
+  const [isLimited, setLimited] = useState(false);
   const chosen = plans.find(({ id }) => id === values.plan);
   const create = async () => {
     const { name, plan, expires_at: expiry, ...limits } = values;
@@ -84,9 +86,9 @@ export const CreateKey = ({ project, onClose, onChanged }: Props) => {
         {...bind('plan')}
       />
       <Expiry {...bind('expires_at')} />
-      <details class="more-fields">
+      <details class="more-fields" onToggle={() => setLimited(true)}>
         <summary>Limits below those of the plan</summary>
-        <LimitFields bind={bind} defaults={chosen ?? {}} modelsHint={MODELS_HINT} />
+        {isLimited && <LimitFields bind={bind} defaults={chosen ?? {}} modelsHint={MODELS_HINT} />}
       </details>
     </FormDialog>
   );

@@ -13,7 +13,7 @@ import { nameInAudit } from './audit.tsx';
 import { useKeyActions } from './key-actions.tsx';
 import { KeyStatus } from './key-table.tsx';
 import { type KeyRow, loadCounts, nameOf } from './keys-data.ts';
-import { RequestTable } from './requests.tsx';
+import { RequestTable } from './request-table.tsx';
 import { barsOf, lastDays, loadUsage } from './usage-data.ts';
 
 const DAYS = 30;
@@ -23,7 +23,7 @@ const ownLimitsOf = ({ rpm, quota, concurrency }: Key): string =>
   [
     rpm !== undefined && `${count(rpm)} requests a minute`,
     quota !== undefined && `a quota of ${count(quota)}`,
-    concurrency !== undefined && `${count(concurrency)} at a time`,
+    concurrency !== undefined && `${count(concurrency)} concurrently`,
   ]
     .filter(Boolean)
     .join(', ');

@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact';
-import { dollars } from '../parts/format.ts';
+import { dollars, plural } from '../parts/format.ts';
 import { Meter } from '../parts/meter.tsx';
 import { hrefOf } from '../parts/route.ts';
 import { type Column, Table } from '../parts/table.tsx';
 import { Instant } from '../parts/time.tsx';
 import type { KeyActions } from './key-actions.tsx';
-import { isEnded, type KeyRow, statusOf } from './keys-data.ts';
+import { isEnded, type KeyRow, nameOf, statusOf } from './keys-data.ts';
 
 export const KeyStatus = ({ row }: { row: KeyRow }) => {
   const { text, tone } = statusOf(row);
@@ -52,17 +52,33 @@ const LastUsed = ({ counts }: KeyRow) =>
   );
 
 const columnsWith = (actionsOf: KeyActions['actionsOf']): Column<KeyRow>[] => [
-  { title: 'Name', cell: (row) => <Name row={row} /> },
-  { title: 'Plan', cell: ({ plan }) => <span class="clip">{plan}</span> },
-  { title: 'Used this period', cell: Period },
+  {
+    title: 'Name',
+    cell: (row) => <Name row={row} />,
+    sort: nameOf,
+    total: (rows) => plural(rows.length, 'key'),
+  },
+  { title: 'Plan', cell: ({ plan }) => <span class="clip">{plan}</span>, sort: ({ plan }) => plan },
+  {
+    title: 'Used this period',
+    cell: Period,
+    sort: ({ counts }) => counts?.used,
+  },
   {
     title: 'Cost this month',
     kind: 'number',
     cell: ({ spend }) => (spend === undefined ? '–' : dollars(spend)),
+    sort: ({ spend }) => spend,
+    total: (rows) => dollars(rows.reduce((sum, { spend = 0 }) => sum + spend, 0)),
   },
-  { title: 'Last used', cell: LastUsed },
-  { title: 'Expires', kind: 'wide', cell: (row) => <Ends row={row} /> },
-  { title: 'Status', cell: (row) => <KeyStatus row={row} /> },
+  { title: 'Last used', cell: LastUsed, sort: ({ counts }) => counts?.last_used_at },
+  {
+    title: 'Expires',
+    kind: 'wide',
+    cell: (row) => <Ends row={row} />,
+    sort: ({ expires_at: end }) => end,
+  },
+  { title: 'Status', cell: (row) => <KeyStatus row={row} />, sort: (row) => statusOf(row).text },
   { title: 'Actions', kind: 'actions', cell: actionsOf },
 ];
 

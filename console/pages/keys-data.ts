@@ -70,7 +70,11 @@ export const loadRows = async (
 ): Promise<PagedList<KeyRow>> => {
   const query = { ...filter, limit: PAGE_SIZE };
   const [page, counts] = await Promise.all([
-    api('keys.list', { project }, query),
+    api(
+      'keys.list',
+      { project },
+      { ...query, ...(filter.cursor === undefined && { count: true }) },
+    ),
     loadCounts(api, project, query),
   ]);
   const rows = page.data.map((row) => ({ ...row, counts: counts.get(row.id) }));

@@ -1,8 +1,8 @@
-import { useState } from 'preact/hooks';
 import type { Key } from '../api/types.ts';
 import { useShared } from '../parts/context.ts';
 import { csvOf, saveFile } from '../parts/csv.ts';
 import { Choices } from '../parts/field.tsx';
+import { KEY_STATUSES, useFilters } from '../parts/filters.ts';
 import { plural } from '../parts/format.ts';
 import { useLatest } from '../parts/latest.ts';
 import { useLoad } from '../parts/load.ts';
@@ -10,7 +10,7 @@ import { announce } from '../parts/notice.tsx';
 import { Page } from '../parts/page.tsx';
 import { More, usePaged } from '../parts/paged.tsx';
 import { hrefOf } from '../parts/route.ts';
-import { Search, useSettled } from '../parts/search.tsx';
+import { Search, useTyped } from '../parts/search.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { useKeyActions } from './key-actions.tsx';
 import { KeyPage } from './key-page.tsx';
@@ -24,15 +24,6 @@ import {
   withoutSecret,
 } from './keys-data.ts';
 
-const FILTERS = [
-  { value: '', label: 'All' },
-  { value: 'active', label: 'Active' },
-  { value: 'paused', label: 'Paused' },
-  { value: 'expired', label: 'Expired' },
-  { value: 'revoked', label: 'Revoked' },
-] as const;
-type Filter = (typeof FILTERS)[number]['value'];
-
 const csvRow = ({ counts, models, pending: _, ...key }: KeyRow) => ({
   ...key,
   models: models?.join(' '),
@@ -44,7 +35,7 @@ const csvRow = ({ counts, models, pending: _, ...key }: KeyRow) => ({
 /** Settings, API keys: the keys of one project, or one of them. */
 export const KeysPage = () => {
   const { project, projects, route } = useShared();
-  const { id, query } = route;
+  const { id } = route;
   const chosen = project ?? projects[0]?.id;
   if (chosen === undefined) {
     return (
@@ -59,8 +50,7 @@ export const KeysPage = () => {
     );
   }
   if (id !== undefined) return <KeyPage key={`${chosen} ${id}`} project={chosen} id={id} />;
-  const found = query.get('q') ?? '';
-  return <ProjectKeys key={`${chosen} ${found}`} project={chosen} search={found} />;
+  return <ProjectKeys key={chosen} project={chosen} />;
 };
 
 type KeySearchProps = { value: string; onChange: (text: string) => void };
@@ -82,7 +72,7 @@ const KeySearch = (props: KeySearchProps) => {
   );
 };
 
-const useKeys = (project: string, q: string, status: Filter) => {
+const useKeys = (project: string, q: string, status: string) => {
   const { api } = useShared().session;
   const keys = usePaged<KeyRow>(`${project} ${status} ${q}`, (cursor) =>
     loadRows(api, project, { q, status, cursor }),
@@ -97,11 +87,11 @@ const useKeys = (project: string, q: string, status: Filter) => {
   return { keys, rows, change };
 };
 
-const ProjectKeys = ({ project, search }: { project: string; search: string }) => {
+const ProjectKeys = ({ project }: { project: string }) => {
   const { session, plans } = useShared();
-  const [typed, setTyped] = useState(search);
-  const q = useSettled(typed);
-  const [status, setStatus] = useState<Filter>('');
+  const { values, change: filter } = useFilters('keys');
+  const { q, status } = values;
+  const [typed, setTyped] = useTyped(q, (text) => filter({ q: text }));
   const { keys, rows, change } = useKeys(project, q, status);
   const actions = useKeyActions(project, change);
   const create = session.mayChange(project) && (
@@ -114,13 +104,8 @@ const ProjectKeys = ({ project, search }: { project: string; search: string }) =
       Create key
     </button>
   );
-  const clear = () => {
-    setTyped('');
-    setStatus('');
-  };
-  const size = keys.value
-    ? ` · ${plural(rows.length, 'key')}${keys.value.next_cursor ? ' shown' : ''}`
-    : '';
+  const clear = () => filter({ q: '', status: '' });
+  const size = keys.value ? ` · ${plural(keys.value.total ?? rows.length, 'key')}` : '';
   return (
     <Page title="API keys" subtitle={`Project ${project}${size}`} actions={create}>
       <div class="toolbar">
@@ -129,8 +114,8 @@ const ProjectKeys = ({ project, search }: { project: string; search: string }) =
           legend="Status"
           isLegendHidden
           value={status}
-          options={FILTERS}
-          onChange={setStatus}
+          options={KEY_STATUSES}
+          onChange={(next) => filter({ status: next })}
         />
         <button
           type="button"

@@ -1,39 +1,61 @@
 import type { Plan } from '../api/types.ts';
-import { TextField } from '../parts/field.tsx';
+import { useShared } from '../parts/context.ts';
+import { CheckList, TextField } from '../parts/field.tsx';
+import { useLoad } from '../parts/load.ts';
 
-const NUMBERS = [
+export const NUMBERS = [
   { name: 'rpm', label: 'Requests a minute' },
   { name: 'quota', label: 'Quota' },
-  { name: 'concurrency', label: 'At a time' },
+  { name: 'concurrency', label: 'Concurrent requests' },
 ] as const;
-type LimitName = (typeof NUMBERS)[number]['name'] | 'models';
+type NumberName = (typeof NUMBERS)[number]['name'];
 
-/** Limits as they are typed; empty: none. */
-export type LimitTexts = Record<LimitName, string>;
+/** Limits as they are typed and ticked; empty: none. */
+export type LimitTexts = Record<NumberName, string> & { models: string[] };
 
-type Limits = Partial<Pick<Plan, 'rpm' | 'quota' | 'concurrency' | 'models'>>;
+type Limits = Partial<Pick<Plan, NumberName | 'models'>>;
 
-export const NO_LIMITS: LimitTexts = { rpm: '', quota: '', concurrency: '', models: '' };
+export const NO_LIMITS: LimitTexts = { rpm: '', quota: '', concurrency: '', models: [] };
 
-export const textsOf = ({ rpm, quota, concurrency, models }: Limits): LimitTexts => ({
+export const textsOf = ({ rpm, quota, concurrency, models = [] }: Limits): LimitTexts => ({
   rpm: String(rpm ?? ''),
   quota: String(quota ?? ''),
   concurrency: String(concurrency ?? ''),
-  models: models?.join('\n') ?? '',
+  models,
 });
 
-const listIn = (text: string): string[] => text.split(/[\s,]+/).filter((item) => item !== '');
-
 /** The limits of a body; what is left empty becomes `none`: null removes a limit, undefined leaves it out. */
-export const limitsIn = (texts: LimitTexts, none: null | undefined) => ({
+export const limitsIn = ({ models, ...texts }: LimitTexts, none: null | undefined) => ({
   ...Object.fromEntries(
     NUMBERS.map(({ name }) => [name, texts[name] === '' ? none : Number(texts[name])]),
   ),
-  models: listIn(texts.models).length === 0 ? none : listIn(texts.models),
+  models: models.length === 0 ? none : models,
 });
 
+type Bound<Value> = { param: string; value: Value; onChange: (value: Value) => void };
+
+/** Models of the plan or else the catalog, and those that are ticked already. */
+const ModelList = ({
+  allowed,
+  hint,
+  ...bound
+}: Bound<string[]> & { allowed: string[] | undefined; hint: string }) => {
+  const { session } = useShared();
+  const listed = useLoad('', () => session.api('models.list', {}));
+  const known = allowed ?? listed.value?.data.map(({ id }) => id) ?? [];
+  const ids = [...new Set([...known, ...bound.value])];
+  return (
+    <CheckList
+      legend="Models"
+      hint={listed.failure && !allowed ? listed.failure.message : hint}
+      options={ids.map((id) => ({ value: id, label: id }))}
+      {...bound}
+    />
+  );
+};
+
 type FieldsProps = {
-  bind: (name: LimitName) => { param: string; value: string; onChange: (text: string) => void };
+  bind: ((name: NumberName) => Bound<string>) & ((name: 'models') => Bound<string[]>);
   /** What applies where a field is empty, in grey. */
   defaults: Limits;
   modelsHint: string;
@@ -53,12 +75,6 @@ export const LimitFields = ({ bind, defaults, modelsHint }: FieldsProps) => (
         />
       ))}
     </div>
-    <TextField
-      label="Models"
-      placeholder={defaults.models?.join('\n') ?? 'all models'}
-      kind="lines"
-      hint={modelsHint}
-      {...bind('models')}
-    />
+    <ModelList allowed={defaults.models} hint={modelsHint} {...bind('models')} />
   </>
 );

@@ -4,12 +4,14 @@ import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
 import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { CheckList, SelectField, TextField } from '../parts/field.tsx';
+import { useFilters } from '../parts/filters.ts';
+import { plural } from '../parts/format.ts';
 import { announce } from '../parts/notice.tsx';
 import { Page } from '../parts/page.tsx';
 import { More, usePaged } from '../parts/paged.tsx';
 import { hrefOf } from '../parts/route.ts';
 import { RowActions } from '../parts/row-actions.tsx';
-import { Search, useSettled } from '../parts/search.tsx';
+import { Search, useTyped } from '../parts/search.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Instant } from '../parts/time.tsx';
@@ -141,9 +143,15 @@ const Role = ({ role }: { role: string }) => {
 const TONES = { invited: 'warn', active: 'good', disabled: 'off' };
 
 const COLUMNS: Column<Member>[] = [
-  { title: 'Member', cell: ({ email }) => <strong class="clip">{email}</strong> },
+  {
+    title: 'Member',
+    cell: ({ email }) => <strong class="clip">{email}</strong>,
+    sort: ({ email }) => email,
+    total: (rows) => plural(rows.length, 'member'),
+  },
   {
     title: 'Roles',
+    sort: ({ roles }) => roles.join(),
     cell: ({ roles }) => (
       <span class="tags">
         {roles.length === 0 && <span class="quiet">none</span>}
@@ -155,9 +163,14 @@ const COLUMNS: Column<Member>[] = [
   },
   {
     title: 'Status',
+    sort: ({ status }) => status,
     cell: ({ status }) => <span class={`pill is-${TONES[status]}`}>{status}</span>,
   },
-  { title: 'Invited', cell: ({ invited_at }) => <Instant at={invited_at} /> },
+  {
+    title: 'Invited',
+    cell: ({ invited_at }) => <Instant at={invited_at} />,
+    sort: ({ invited_at }) => invited_at,
+  },
 ];
 
 type Opened = { kind: 'invite' } | { kind: 'roles' | 'remove'; member: Member };
@@ -190,8 +203,9 @@ const NoSignIn = () => (
 /** Settings, Members: who may sign in, and in which roles. */
 export const MembersPage = () => {
   const { session, project } = useShared();
-  const [typed, setTyped] = useState('');
-  const q = useSettled(typed);
+  const { values, change } = useFilters('members');
+  const { q } = values;
+  const [typed, setTyped] = useTyped(q, (text) => change({ q: text }));
   const members = usePaged<Member>(`${project} ${q}`, (cursor) =>
     session.api('members.list', {}, { project, q, cursor }),
   );

@@ -4,7 +4,7 @@ import { DeleteDialog } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
 import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { IdField, SelectField } from '../parts/field.tsx';
-import { count } from '../parts/format.ts';
+import { count, plural } from '../parts/format.ts';
 import { announce } from '../parts/notice.tsx';
 import { Page } from '../parts/page.tsx';
 import { RowActions } from '../parts/row-actions.tsx';
@@ -51,7 +51,7 @@ const PlanDialog = ({ plan, onClose }: { plan: Plan | undefined; onClose: () => 
       <LimitFields
         bind={bind}
         defaults={{}}
-        modelsHint="One id a line. Empty: all models, also later ones."
+        modelsHint="None ticked: all models, also later ones."
       />
       <div class="fields">
         <SelectField label="Period of the quota" options={PERIODS} {...bind('period')} />
@@ -68,21 +68,29 @@ const PlanDialog = ({ plan, onClose }: { plan: Plan | undefined; onClose: () => 
 type Opened = { kind: 'create' } | { kind: 'edit' | 'delete'; plan: Plan };
 
 const COLUMNS: Column<Plan>[] = [
-  { title: 'Plan', cell: ({ id }) => <strong class="clip">{id}</strong> },
   {
-    title: 'A minute',
+    title: 'Plan',
+    cell: ({ id }) => <strong class="clip">{id}</strong>,
+    sort: ({ id }) => id,
+    total: (rows) => plural(rows.length, 'plan'),
+  },
+  {
+    title: 'Requests a minute',
     kind: 'number',
     cell: ({ rpm, unreadable }) => (unreadable ? 'unreadable' : count(rpm)),
+    sort: ({ rpm }) => rpm,
   },
   {
     title: 'Quota',
     kind: 'number',
     cell: ({ quota, period, unreadable }) => (unreadable ? '' : `${count(quota)} a ${period}`),
+    sort: ({ quota }) => quota,
   },
   {
-    title: 'At a time',
+    title: 'Concurrent requests',
     kind: 'number',
     cell: ({ concurrency }) => <Maximum value={concurrency} />,
+    sort: ({ concurrency }) => concurrency,
   },
   { title: 'Models', cell: ({ models }) => <AllowedNames names={models} /> },
 ];

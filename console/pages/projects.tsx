@@ -4,6 +4,7 @@ import { DeleteDialog } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
 import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { CheckList, IdField, TextField } from '../parts/field.tsx';
+import { plural } from '../parts/format.ts';
 import { announce } from '../parts/notice.tsx';
 import { Page } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
@@ -77,14 +78,22 @@ const COLUMNS: Column<Project>[] = [
         <span class="mono quiet clip">{id}</span>
       </>
     ),
+    sort: ({ id, name }) => name ?? id,
+    total: (rows) => plural(rows.length, 'project'),
   },
   { title: 'Plans', cell: ({ plans }) => <AllowedNames names={plans} /> },
   {
     title: 'Active keys at most',
     kind: 'number',
     cell: ({ max_keys: maxKeys }) => <Maximum value={maxKeys} />,
+    sort: ({ max_keys: maxKeys }) => maxKeys,
   },
-  { title: 'Created', kind: 'wide', cell: ({ created_at }) => <Instant at={created_at} /> },
+  {
+    title: 'Created',
+    kind: 'wide',
+    cell: ({ created_at }) => <Instant at={created_at} />,
+    sort: ({ created_at }) => created_at,
+  },
   {
     title: 'Show',
     cell: ({ id }) => (

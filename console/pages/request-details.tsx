@@ -5,16 +5,18 @@ import { count, dollars, milliseconds } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
+import { RunbookLink } from '../parts/runbook-link.tsx';
 import { Shown } from '../parts/states.tsx';
 import { StatusPill } from '../parts/status-pill.tsx';
 import { Instant } from '../parts/time.tsx';
 
+/** Whose it is to prevent it. */
 const FAULTS: Record<RequestRecord['whose_fault'], string> = {
-  none: 'Nothing went wrong.',
-  caller: 'The request itself is the reason.',
-  provider: 'The provider is the reason.',
-  operator: 'The configuration of the router is the reason.',
-  router: 'The router is the reason.',
+  none: 'none',
+  caller: 'the caller, by the request itself',
+  provider: 'the provider',
+  operator: 'the operator, by the configuration of the router',
+  router: 'the router',
 };
 
 const STEP = /^\+(\d+) ms\s+(.*)$/;
@@ -115,8 +117,12 @@ const Facts = ({ record }: { record: RequestRecord }) => (
       </>
     )}
     {'tags' in record && <ForWhom {...record} />}
-    <dt>Unit</dt>
-    <dd>{record.charged_why}</dd>
+    {record.whose_fault !== 'none' && (
+      <>
+        <dt>Cause</dt>
+        <dd>{FAULTS[record.whose_fault]}</dd>
+      </>
+    )}
   </dl>
 );
 
@@ -131,18 +137,22 @@ export const RequestDetails = ({ id }: { id: string }) => {
           <div class="panel is-padded">
             <p class="page-actions">
               <StatusPill {...record} />
-              <span class="pill">{record.charged ? 'charged' : 'not charged'}</span>
             </p>
             <p class="verdict">
-              <strong>{record.what}</strong> {FAULTS[record.whose_fault]}
+              <strong>{record.what}</strong>
             </p>
-            <Timeline lines={record.timeline} />
             {record.whose_fault !== 'none' && (
               <p class="todo">
                 <strong>What to do:</strong> {record.next}
-                {record.runbook && ` Runbook: ${record.runbook}.`}
+                {'runbook' in record && record.runbook && (
+                  <>
+                    {' '}
+                    <RunbookLink anchor={record.runbook} />
+                  </>
+                )}
               </p>
             )}
+            <Timeline lines={record.timeline} />
             <Facts record={record} />
           </div>
         )}

@@ -1,42 +1,24 @@
 import type { Api } from '../api/client.ts';
 import type { Usage, UsageSums } from '../api/types.ts';
 import type { Bar } from '../parts/bars.tsx';
+import type { FilterValues } from '../parts/filters.ts';
 import { count, dollars, shortCount } from '../parts/format.ts';
 
 const DAY_MS = 86_400_000;
 
-export const RANGES = [
-  { value: '7', label: '7 days' },
-  { value: '30', label: '30 days' },
-  { value: '90', label: '90 days' },
-  { value: 'month', label: 'This month' },
-  { value: 'last', label: 'Last month' },
-] as const;
-export type RangeName = (typeof RANGES)[number]['value'];
+export type RangeName = FilterValues<'usage'>['range'];
+export type Group = FilterValues<'usage'>['group'];
+export type Measure = FilterValues<'usage'>['measure'];
 
-export const GROUPS = [
-  { value: 'day', label: 'By day' },
-  { value: 'model', label: 'By model' },
-  { value: 'key', label: 'By key' },
-  { value: 'project', label: 'By project' },
-  { value: 'user', label: 'By user' },
-  { value: 'session', label: 'By session' },
-  { value: 'agent', label: 'By agent' },
-  { value: 'client', label: 'By client' },
-] as const;
-export type Group = (typeof GROUPS)[number]['value'];
-
-/** What the bars show: one number of the sums. */
+/** What the bars show: a number of the sums. */
 export const MEASURES = {
-  requests: { label: 'Requests', of: ({ charged }: UsageSums) => charged, format: count },
+  requests: { of: ({ charged }: UsageSums) => charged, format: count },
   tokens: {
-    label: 'Tokens',
     of: (sums: UsageSums) => sums.input_tokens + sums.output_tokens,
     format: shortCount,
   },
-  cost: { label: 'Cost', of: ({ cost_usd }: UsageSums) => cost_usd, format: dollars },
-} as const;
-export type Measure = keyof typeof MEASURES;
+  cost: { of: ({ cost_usd }: UsageSums) => cost_usd, format: dollars },
+} as const satisfies Record<Measure, unknown>;
 
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
@@ -55,6 +37,10 @@ export const daysIn = (range: RangeName): string[] => {
   const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
   return daysFrom(Date.UTC(year, month - 1), new Date(Date.UTC(year, month, 0)).getUTCDate());
 };
+
+/** As many days before some days, which are without a gap. */
+export const daysBefore = (days: readonly string[]): string[] =>
+  daysFrom(Date.parse(days[0] ?? '') - days.length * DAY_MS, days.length);
 
 export type UsageQuery = {
   project: string | undefined;
@@ -79,13 +65,17 @@ export const loadUsage = (
   );
 
 /** `2 s old`: what is newer is not counted yet. */
-export const ageOf = ({ age_seconds: age }: Usage): string => {
+export const ageOf = ({ age_seconds: age }: Pick<Usage, 'age_seconds'>): string => {
   if (age === null) return 'not counted yet';
   return age < 120 ? `${age} s old` : `${Math.round(age / 60)} min old`;
 };
 
 /** One bar for each day, also for days without a request. */
-export const barsOf = ({ data }: Usage, days: readonly string[], measure: Measure): Bar[] => {
+export const barsOf = (
+  { data }: Pick<Usage, 'data'>,
+  days: readonly string[],
+  measure: Measure,
+): Bar[] => {
   const byDay = new Map(data.map((row) => [row.day, row]));
   return days.map((day) => {
     const row = byDay.get(day);

@@ -24,6 +24,31 @@ const HEIGHT = 100;
 const STEP = 10;
 const WIDTH = 7;
 
+/** Labels that fit below each other's neighbours on a phone. */
+const MOST_LABELS = 16;
+
+/** The number of each day, or of each second one and so on, up to today's; the month where it begins. */
+const Days = ({ days }: { days: readonly string[] }) => {
+  const step = Math.ceil(days.length / MOST_LABELS);
+  let month = '';
+  return (
+    <ol class="days quiet" aria-hidden="true">
+      {days.map((day, index) => {
+        const isShown = (days.length - 1 - index) % step === 0;
+        const [name = '', number = ''] = isShown ? utcDay(day).split(' ') : [];
+        const isNew = isShown && name !== month;
+        if (isShown) month = name;
+        return (
+          <li key={day}>
+            {number}
+            {isNew && <small>{name}</small>}
+          </li>
+        );
+      })}
+    </ol>
+  );
+};
+
 /** Values by day, from zero; the line above names the day under the pointer. The table below has the numbers. */
 export const Bars = ({ bars, label, format }: BarsProps) => {
   const [pointed, setPointed] = useState<number>();
@@ -73,10 +98,7 @@ export const Bars = ({ bars, label, format }: BarsProps) => {
           })}
         </svg>
       </div>
-      <div class="days quiet" aria-hidden="true">
-        <span>{utcDay(bars[0]?.day ?? '')}</span>
-        <span>{utcDay(bars[last]?.day ?? '')} (UTC)</span>
-      </div>
+      <Days days={bars.map(({ day }) => day)} />
     </figure>
   );
 };

@@ -1,7 +1,7 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Session } from '../api/session.ts';
-import type { NewKey, Plan, Project } from '../api/types.ts';
+import type { NewKey, Overview, Plan, Project } from '../api/types.ts';
 import type { Route } from './route.ts';
 
 /** What every page may read; loaded once, and again after a change. */
@@ -10,6 +10,8 @@ export type Shared = {
   route: Route;
   projects: Project[];
   plans: Plan[];
+  /** What the first page got together with the others, for which project, and when. */
+  overview: { project: string | undefined; value: Overview; at: number } | undefined;
   /** The project that the pages show; undefined: all. */
   project: string | undefined;
   reloadShared: () => void;

@@ -66,6 +66,17 @@ export const IdField = (field: Pick<TextFieldProps, 'param' | 'value' | 'onChang
   <TextField label="Id" hint="Letters, digits, dots, dashes." {...field} />
 );
 
+/** The options of a select. */
+export const Options = ({ options }: { options: readonly { value: string; label: string }[] }) => (
+  <>
+    {options.map(({ value, label }) => (
+      <option key={value} value={value}>
+        {label}
+      </option>
+    ))}
+  </>
+);
+
 type SelectFieldProps<T extends string> = Omit<FieldProps, 'children'> & {
   value: T;
   options: readonly { value: T; label: string }[];
@@ -86,11 +97,7 @@ export const SelectField = <T extends string>({
         value={value}
         onChange={({ currentTarget }) => onChange(currentTarget.value as T)}
       >
-        {options.map(({ value: one, label }) => (
-          <option key={one} value={one}>
-            {label}
-          </option>
-        ))}
+        <Options options={options} />
       </select>
     )}
   </Field>

@@ -39,11 +39,15 @@ export const milliseconds = (ms: number): string =>
   ms < 10_000 ? `${count(ms)} ms` : `${count(Math.round(ms / 1000))} s`;
 
 const DATE = new Intl.DateTimeFormat(LOCALE, { day: 'numeric', month: 'short', year: 'numeric' });
-const TIME = new Intl.DateTimeFormat(LOCALE, { hour: '2-digit', minute: '2-digit', hour12: false });
+const DAY = new Intl.DateTimeFormat(LOCALE, { day: 'numeric', month: 'short' });
+const TIME = new Intl.DateTimeFormat(LOCALE, {
+  ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' },
+  timeZoneName: 'short',
+});
 const UTC = new Intl.DateTimeFormat(LOCALE, {
   timeZone: 'UTC',
   ...{ day: 'numeric', month: 'short', year: 'numeric' },
-  ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false },
+  ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' },
 });
 const UTC_DAY = new Intl.DateTimeFormat(LOCALE, {
   timeZone: 'UTC',
@@ -56,10 +60,11 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const RELATIVE = new Intl.RelativeTimeFormat(LOCALE, { numeric: 'always', style: 'narrow' });
 
-/** An instant in the reader's zone. */
-export const localTime = (instant: string): string => {
+/** An instant in the reader's zone, which it names; with its year unless that is this one. */
+export const localTime = (instant: string, now = Date.now()): string => {
   const date = new Date(instant);
-  return `${DATE.format(date)}, ${TIME.format(date)}`;
+  const isThisYear = date.getFullYear() === new Date(now).getFullYear();
+  return `${(isThisYear ? DAY : DATE).format(date)}, ${TIME.format(date)}`;
 };
 
 export const localClock = (ms: number): string => TIME.format(new Date(ms));

@@ -24,9 +24,13 @@ const loading = (subject: string) => ({
   loadedAt: 0,
 });
 
-/** Loads a value, again whenever `subject` changes; a response to an earlier subject is ignored. */
-export const useLoad = <T>(subject: string, load: (subject: string) => Promise<T>): Loaded<T> => {
-  const [state, setState] = useState<State<T>>(() => loading(subject));
+/** Loads a value, again whenever `subject` changes; a response to an earlier subject is ignored. A value that is known already is not loaded. */
+export const useLoad = <T>(
+  subject: string,
+  load: (subject: string) => Promise<T>,
+  known?: T,
+): Loaded<T> => {
+  const [state, setState] = useState<State<T>>(() => ({ ...loading(subject), value: known }));
   const { follow } = useLatest();
   // A dialog may ask for a reload with the function of an earlier subject.
   const wanted = useRef({ subject, load });
@@ -44,7 +48,12 @@ export const useLoad = <T>(subject: string, load: (subject: string) => Promise<T
     follow(call(asked), onValue, (failure) => setState((old) => ({ ...old, failure })));
   }, [follow]);
 
+  /** The subject whose value came with the page. */
+  const knownFor = useRef(known === undefined ? undefined : subject);
   useEffect(() => {
+    const isKnown = knownFor.current === subject;
+    knownFor.current = undefined;
+    if (isKnown) return;
     setState(loading(subject));
     reload();
   }, [subject, reload]);

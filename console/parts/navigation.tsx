@@ -20,6 +20,7 @@ const GROUPS: { title: string; entries: Entry[] }[] = [
     title: 'Activity',
     entries: [
       { page: 'overview', title: 'Overview', icon: 'overview' },
+      { page: 'incidents', title: 'Incidents', icon: 'alert', isGlobal: true },
       { page: 'usage', title: 'Usage', icon: 'usage' },
       { page: 'requests', title: 'Requests', icon: 'requests' },
       { page: 'models', title: 'Models', icon: 'models', isGlobal: true },

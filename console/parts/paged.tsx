@@ -15,7 +15,7 @@ export const usePaged = <Row,>(
   const list = useLoad(subject, () => load());
   const more = async (cursor: string) => {
     const next = await load(cursor);
-    list.change(({ data }) => ({ ...next, data: [...data, ...next.data] }));
+    list.change(({ data, ...first }) => ({ ...first, ...next, data: [...data, ...next.data] }));
   };
   return { ...list, more };
 };
@@ -34,7 +34,8 @@ export const More = <Row,>({ of: { subject, value, more } }: { of: Paged<Row> })
   };
   return (
     <p class="more">
-      {count(value.data.length)} shown.{' '}
+      {count(value.data.length)}
+      {value.total === undefined ? '' : ` of ${count(value.total)}`} shown, sorted and added up.{' '}
       <button type="button" class="button" disabled={isBusy} onClick={load}>
         {isBusy ? 'Loading…' : 'Show more'}
       </button>

@@ -32,6 +32,12 @@ export const hrefOf = (
   return `#/${page}${id ? `/${encodeURIComponent(id)}` : ''}${text ? `?${text}` : ''}`;
 };
 
+/** Shows another address in place of this one, at once: going back leaves the page. */
+export const replaceHash = (hash: string): void => {
+  history.replaceState(null, '', hash);
+  dispatchEvent(new HashChangeEvent('hashchange'));
+};
+
 export const useRoute = (): Route => {
   const [route, setRoute] = useState(readRoute);
   // Before the next change of the address, which an effect after the frame would miss.

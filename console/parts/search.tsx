@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from './icons.tsx';
 
 /** Wait after the last letter before a search is sent. */
@@ -12,6 +12,24 @@ export const useSettled = (text: string): string => {
     return () => clearTimeout(timer);
   }, [text]);
   return settled;
+};
+
+/** A typed text that becomes a filter of the address once it has not changed for a while, and follows it. */
+export const useTyped = (
+  value: string,
+  onSettled: (text: string) => void,
+): [typed: string, setTyped: (text: string) => void] => {
+  const [typed, setTyped] = useState(value);
+  const settled = useSettled(typed);
+  const seen = useRef({ value, settled });
+  useEffect(() => {
+    const { value: before, settled: sent } = seen.current;
+    seen.current = { value, settled };
+    // A link has changed the address: what was typed before is over.
+    if (value !== before && value !== settled) setTyped(value);
+    else if (settled !== sent && settled !== value) onSettled(settled);
+  }, [value, settled, onSettled]);
+  return [typed, setTyped];
 };
 
 type SearchProps = {

@@ -1,11 +1,18 @@
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import { count } from './format.ts';
+
+type Key = string | number | undefined;
 
 export type Column<Row> = {
   title: string;
   cell: (row: Row) => ComponentChildren;
   /** `number` aligns to the right; `wide` is left out below 1360 px; `actions` has a hidden title. */
   kind?: 'number' | 'wide' | 'actions';
+  /** What the rows are sorted by on a click on the title: numbers from the highest, texts from A. */
+  sort?: (row: Row) => Key;
+  /** What the last row has here. */
+  total?: (rows: readonly Row[]) => ComponentChildren;
 };
 
 type TableProps<Row> = {
@@ -14,40 +21,88 @@ type TableProps<Row> = {
   rows: readonly Row[];
   keyOf: (row: Row) => string;
   classOf?: (row: Row) => string;
-  /** A last row with the sum. */
-  total?: Row | undefined;
+};
+
+/** Values that are not known come last, in either direction. */
+const compare = (one: Key, other: Key, direction: number): number => {
+  if (one === undefined || other === undefined)
+    return Number(one === undefined) - Number(other === undefined);
+  if (typeof one === 'number' && typeof other === 'number') return direction * (one - other);
+  return direction * String(one).localeCompare(String(other), 'en', { numeric: true });
+};
+
+type Order = { title: string; direction: 1 | -1 };
+const ARIA = { '1': 'ascending', '-1': 'descending' } as const;
+
+/** The first click sorts numbers from the highest, and texts from A; the second turns it round, the third ends it. */
+const nextOrder = (order: Order | undefined, title: string, first: 1 | -1): Order | undefined => {
+  if (order?.title !== title) return { title, direction: first };
+  return order.direction === first ? { title, direction: first === 1 ? -1 : 1 } : undefined;
+};
+
+const useOrder = <Row,>(columns: readonly Column<Row>[], rows: readonly Row[]) => {
+  const [order, setOrder] = useState<Order>();
+  const by = columns.find(({ title }) => title === order?.title)?.sort;
+  const sorted =
+    by && order
+      ? rows.toSorted((one, other) => compare(by(one), by(other), order.direction))
+      : rows;
+  const sortBy = (title: string, sort: (row: Row) => Key) => {
+    const isNumber = rows.some((row) => typeof sort(row) === 'number');
+    setOrder(nextOrder(order, title, isNumber ? -1 : 1));
+  };
+  return { order, sorted, sortBy };
 };
 
 /** A table that becomes one card per row below 960 px; roles are spelled out, since CSS changes the display. */
-export const Table = <Row,>({ caption, columns, rows, keyOf, classOf, total }: TableProps<Row>) => {
-  const cells = (row: Row) =>
-    columns.map(({ title, cell, kind = '' }) => (
-      <td key={title} role="cell" class={kind} data-title={kind === 'actions' ? '' : title}>
-        {cell(row)}
-      </td>
-    ));
+export const Table = <Row,>({ caption, columns, rows, keyOf, classOf }: TableProps<Row>) => {
+  const { order, sorted, sortBy } = useOrder(columns, rows);
+  const cells = (content: (column: Column<Row>) => ComponentChildren) =>
+    columns.map((column) => {
+      const { title, kind = '' } = column;
+      return (
+        <td key={title} role="cell" class={kind} data-title={kind === 'actions' ? '' : title}>
+          {content(column)}
+        </td>
+      );
+    });
   return (
     <table role="table">
       <caption class="sr-only">{caption}</caption>
       <thead role="rowgroup">
         <tr role="row">
-          {columns.map(({ title, kind = '' }) => (
-            <th key={title} scope="col" role="columnheader" class={kind}>
-              <span class={kind === 'actions' ? 'sr-only' : ''}>{title}</span>
-            </th>
-          ))}
+          {columns.map(({ title, kind = '', sort }) => {
+            const direction = order?.title === title ? order.direction : undefined;
+            return (
+              <th
+                key={title}
+                scope="col"
+                role="columnheader"
+                class={kind}
+                aria-sort={direction && ARIA[direction]}
+              >
+                {sort ? (
+                  <button type="button" class="sort" onClick={() => sortBy(title, sort)}>
+                    {title}
+                  </button>
+                ) : (
+                  <span class={kind === 'actions' ? 'sr-only' : ''}>{title}</span>
+                )}
+              </th>
+            );
+          })}
         </tr>
       </thead>
       <tbody role="rowgroup">
-        {rows.map((row) => (
+        {sorted.map((row) => (
           <tr key={keyOf(row)} role="row" class={classOf?.(row) ?? ''}>
-            {cells(row)}
+            {cells(({ cell }) => cell(row))}
           </tr>
         ))}
       </tbody>
-      {total && (
+      {rows.length > 0 && columns.some(({ total }) => total) && (
         <tfoot role="rowgroup">
-          <tr role="row">{cells(total)}</tr>
+          <tr role="row">{cells(({ total }) => total?.(rows))}</tr>
         </tfoot>
       )}
     </table>

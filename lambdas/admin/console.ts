@@ -11,6 +11,8 @@ export type ConsoleSettings = {
   stage: string;
   /** Base address for callers. @default the address that serves the page */
   callerUrl?: string;
+  /** The page with the runbooks, to which an anchor is appended. */
+  runbookUrl?: string;
   /** Authorizes the page's calls on the loopback address, in the header `x-console-token`. */
   token?: string;
   /** Managed login of the user pool; absent on the loopback address, which needs none. */

@@ -18,7 +18,7 @@ import { projectsSeenBy, requireProject } from './projects.ts';
 import { USAGE_CURSOR, type UsageQuery } from './queries.ts';
 import type { Identity } from './roles.ts';
 
-type Parts = {
+export type HistoryParts = {
   history: Pick<HistoryStore, 'readRows' | 'readSpent' | 'readPeriods' | 'readProgress'>;
   reconcileProject: HistoryJob['reconcile'];
   projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
@@ -44,7 +44,7 @@ const tooMany = (what: string) =>
 type ReadsRows = Pick<HistoryStore, 'readRows' | 'readSpent'>;
 
 /** The history as far as one response can read it. @throws ApiError 400 */
-const limitRows = (history: ReadsRows): ReadsRows => {
+export const limitRows = (history: ReadsRows): ReadsRows => {
   let count = 0;
   return {
     ...history,
@@ -102,7 +102,13 @@ const daysOf = (since: number, until: number, now: number): Days => {
   return { from: dayOf(from), to: dayOf(to - 1) };
 };
 
-export const historyHandlers = ({ history, reconcileProject, projects, keys, clock }: Parts) => {
+export const historyHandlers = ({
+  history,
+  reconcileProject,
+  projects,
+  keys,
+  clock,
+}: HistoryParts) => {
   /** Rows by key with its name and project. Names are looked up here: a log line or a record has the id only. */
   const withNames = async <Row extends Record<string, unknown>>(rows: Row[], ids: string[]) => {
     const all = (await Promise.all(ids.map((id) => keys.listKeys(id)))).flat();

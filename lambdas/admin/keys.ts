@@ -42,19 +42,22 @@ const requireFuture = (expiresAt: number | undefined, now: number): void => {
 const matches = ({ name = '', keyId, start }: KeyRecord, text: string): boolean =>
   [name, keyId, start].some((field) => field.toLowerCase().includes(text));
 
+const isWantedBy =
+  ({ q = '', status }: KeyQuery, now: number) =>
+  (record: KeyRecord): boolean =>
+    matches(record, q.toLowerCase()) && (status === undefined || status === statusAt(record, now));
+
 /** A page of a project's keys that match a query. */
 export const readKeyPage = (
   keys: Pick<KeyStore, 'readKeys'>,
   project: string,
-  { q = '', status, limit, cursor }: KeyQuery,
+  query: KeyQuery,
   now: number,
 ) =>
-  readPage(keys.readKeys(project, cursor), {
-    limit,
+  readPage(keys.readKeys(project, query.cursor), {
+    limit: query.limit,
     placeOf: ({ keyId }) => keyId,
-    isWanted: (record) =>
-      matches(record, q.toLowerCase()) &&
-      (status === undefined || status === statusAt(record, now)),
+    isWanted: isWantedBy(query, now),
   });
 
 /** Reads keys. */
@@ -63,10 +66,12 @@ const keyLists = ({ lifecycle, keys, projects, clock }: Parts) => {
     await requireProject(projects, project);
     const now = clock.now();
     const page = await readKeyPage(keys, project, query, now);
-    return {
-      status: 200,
-      body: { ...page, data: page.data.map((record) => publicKey(record, now)) },
-    };
+    const data = page.data.map((record) => publicKey(record, now));
+    if (query.count === undefined) return { status: 200, body: { ...page, data } };
+    const isOnly = page.next_cursor === null && query.cursor === undefined;
+    const all = isOnly ? page.data : await listOf(keys.readKeys(project));
+    const total = all.filter(isWantedBy(query, now)).length;
+    return { status: 200, body: { ...page, data, total } };
   };
 
   const show: Operation<'keys.show'> = async ({ parameters: { project = '', key = '' } }) => {

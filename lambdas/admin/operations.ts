@@ -6,11 +6,14 @@ import { deleteHandlers } from './delete.ts';
 import { doctorHandlers } from './doctor.ts';
 import { createExport } from './exports.ts';
 import { historyHandlers } from './history.ts';
+import { createListIncidents } from './incidents.ts';
 import { keyChangeHandlers } from './key-changes.ts';
 import { keyHandlers } from './keys.ts';
+import { createMeasureTargets } from './measured.ts';
 import { memberHandlers } from './members.ts';
 import { createMetrics } from './metrics.ts';
 import { type AdminRoute, routesOf } from './operation.ts';
+import { createOverview } from './overview.ts';
 import { planHandlers } from './plans.ts';
 import { projectHandlers } from './projects.ts';
 import { usageHandlers } from './quota-usage.ts';
@@ -30,6 +33,9 @@ const FACTORIES = [
   historyHandlers,
   createExport,
   requestHandlers,
+  createOverview,
+  createListIncidents,
+  createMeasureTargets,
   createListAudit,
   doctorHandlers,
   createListTargets,

@@ -36,13 +36,9 @@ export const createCheckModels = (catalog: Model[]): CheckModels => {
   };
 };
 
-export const planHandlers = ({
-  plans,
-  checkModels,
-}: {
-  plans: PlanStore;
-  checkModels: CheckModels;
-}) => {
+export type PlanParts = { plans: PlanStore; checkModels: CheckModels };
+
+export const planHandlers = ({ plans, checkModels }: PlanParts) => {
   const list: Operation<'plans.list'> = async () => {
     const data = (await plans.listPlans()).toSorted((a, b) => (a.id < b.id ? -1 : 1));
     return { status: 200, body: { data } };

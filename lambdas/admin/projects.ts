@@ -53,9 +53,13 @@ export const projectsSeenBy = async (
 ): Promise<string[]> =>
   (await projects.listProjects()).map(({ id }) => id).filter((id) => maySee(identity, id));
 
-type Parts = { projects: ProjectStore; plans: Pick<PlanStore, 'findPlan'>; clock: Clock };
+export type ProjectParts = {
+  projects: ProjectStore;
+  plans: Pick<PlanStore, 'findPlan'>;
+  clock: Clock;
+};
 
-export const projectHandlers = ({ projects, plans, clock }: Parts) => {
+export const projectHandlers = ({ projects, plans, clock }: ProjectParts) => {
   const list: Operation<'projects.list'> = async ({ identity }) => {
     const all = await projects.listProjects();
     const data = all.filter(({ id, deletedAt }) => deletedAt === undefined && maySee(identity, id));

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { GROUPINGS } from '../history/read-usage.ts';
 import { isWhoGrouping, WHO_GROUPINGS } from '../history/read-who.ts';
 import { METERS } from '../records/events.ts';
+import { FAULTS } from '../records/explain.ts';
 import type { RecordPlace } from '../stores/record-store.ts';
 import { Instant, KEY_ID, MAX_ID_LENGTH } from './input.ts';
 
@@ -20,6 +21,8 @@ const KeyQuery = z.strictObject({
   /** Part of a name, an id or the first characters, in any case. */
   q: z.string().max(100).exactOptional(),
   status: z.enum(['active', 'paused', 'expired', 'revoked', 'unreadable']).exactOptional(),
+  /** Counts all that match: a read of each key of the project. */
+  count: z.literal('true').exactOptional(),
   limit: limitOf(1_000),
   cursor: cursorOf(KEY_ID).exactOptional(),
 });
@@ -30,7 +33,7 @@ const MAX_METERS = 200;
 
 /** Counts of a page of keys, or of the keys that it names. */
 const KeyUsageQuery = z.strictObject({
-  ...KeyQuery.shape,
+  ...KeyQuery.omit({ count: true }).shape,
   limit: limitOf(MAX_METERS),
   keys: z
     .string()
@@ -101,7 +104,11 @@ const RequestQuery = z.strictObject({
       'must be 429, 5xx or failed',
     )
     .exactOptional(),
-  /** As the record has them. */
+  /** As the record has them; `target` is the one that served the request or failed last. */
+  model: Named.exactOptional(),
+  target: Named.exactOptional(),
+  error: Named.exactOptional(),
+  fault: z.enum(FAULTS).exactOptional(),
   user: Named.exactOptional(),
   session: Named.exactOptional(),
   agent: Named.exactOptional(),
@@ -141,6 +148,7 @@ export const QUERIES = {
   'quotas.list': KeyUsageQuery,
   'members.list': MemberQuery,
   usage: UsageQuery,
+  overview: z.strictObject({ project: SoughtId.exactOptional() }),
   reconcile: ReconcileQuery,
   export: ExportQuery,
   'requests.list': RequestQuery,

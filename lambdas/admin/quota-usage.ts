@@ -14,7 +14,7 @@ import type { Operation } from './operation.ts';
 import { requireProject } from './projects.ts';
 import { publicKey } from './public-key.ts';
 
-type Parts = {
+export type QuotaParts = {
   keys: Pick<KeyStore, 'findKeyById' | 'readKeys'>;
   plans: Pick<PlanStore, 'listPlans'>;
   projects: Pick<ProjectStore, 'findProject'>;
@@ -45,19 +45,13 @@ export type KeyUsage = Pick<ReturnType<typeof publicKey>, 'id' | 'name' | 'statu
   unreadable?: true;
 } & Partial<ReturnType<typeof countsOf>>;
 
-/**
- * `list` returns one row per key, a page at a time: the reads of a response do not grow with the project. A rotated
- * key and its successor share a meter and therefore their counts: rows with the same `meter` must not be added. Units
- * of dead processes are refunded first.
- */
-export const usageHandlers = (parts: Parts) => {
-  const { keys, plans, projects, meters, clock } = parts;
+/** Reads the row of a key under a plan; units of dead processes are refunded first. */
+const createReadRow = ({ meters, log }: QuotaParts) => {
   const readSnapshot = createReadSnapshot({
     store: meters,
-    reaper: createReaper({ store: meters, log: parts.log }),
+    reaper: createReaper({ store: meters, log }),
   });
-
-  const rowOf = async (
+  return async (
     record: KeyRecord,
     plan: Plan | UnreadablePlan | undefined,
     now: number,
@@ -77,26 +71,41 @@ export const usageHandlers = (parts: Parts) => {
       throw error;
     }
   };
+};
 
-  /** The keys with these ids; unknown ones are left out. */
-  const findKeys = async (project: string, ids: string[]): Promise<KeyRecord[]> => {
-    const found = await Promise.all(ids.map((id) => keys.findKeyById(project, id)));
-    return found.filter((record) => record !== undefined);
-  };
-
-  const list: Operation<'quotas.list'> = async ({ parameters: { project = '' }, query }) => {
-    const { keys: ids, ...wanted } = query;
-    await requireProject(projects, project);
-    const now = clock.now();
-    const [page, allPlans] = await Promise.all([
-      ids === undefined
-        ? readKeyPage(keys, project, wanted, now)
-        : { data: await findKeys(project, ids), next_cursor: null },
+/** Rows of keys; of ids unknown ones are left out. */
+export const createReadCounts = (parts: QuotaParts) => {
+  const { keys, plans, clock } = parts;
+  const readRow = createReadRow(parts);
+  const find = async (project: string, id: string) => keys.findKeyById(project, id);
+  return async (project: string, wanted: readonly (KeyRecord | string)[]): Promise<KeyUsage[]> => {
+    const [found, allPlans] = await Promise.all([
+      Promise.all(wanted.map((one) => (typeof one === 'string' ? find(project, one) : one))),
       plans.listPlans(),
     ]);
     const byId = new Map(allPlans.map((plan) => [plan.id, plan]));
-    const rows = page.data.map((record) => rowOf(record, byId.get(record.planId), now));
-    return { status: 200, body: { ...page, data: await Promise.all(rows) } };
+    const records = found.filter((record) => record !== undefined);
+    return Promise.all(
+      records.map((record) => readRow(record, byId.get(record.planId), clock.now())),
+    );
+  };
+};
+
+/**
+ * `list` returns one row per key, a page at a time: the reads of a response do not grow with the project. A rotated
+ * key and its successor share a meter and therefore their counts: rows with the same `meter` must not be added.
+ */
+export const usageHandlers = (parts: QuotaParts) => {
+  const { keys, projects, clock } = parts;
+  const readCounts = createReadCounts(parts);
+  const list: Operation<'quotas.list'> = async ({ parameters: { project = '' }, query }) => {
+    const { keys: ids, ...wanted } = query;
+    await requireProject(projects, project);
+    const page =
+      ids === undefined
+        ? await readKeyPage(keys, project, wanted, clock.now())
+        : { data: ids, next_cursor: null };
+    return { status: 200, body: { ...page, data: await readCounts(project, page.data) } };
   };
 
   return { 'quotas.list': list };

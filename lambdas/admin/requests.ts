@@ -3,13 +3,7 @@ import { recordForOperator, summaryOf } from '../records/public-record.ts';
 import { publicRefused, refusedSummaryOf } from '../records/public-refused.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
-import type {
-  RecordPlace,
-  RecordStore,
-  RefusedRequest,
-  RequestRecord,
-  Who,
-} from '../stores/record-store.ts';
+import type { RecordStore, RefusedRequest, RequestRecord, Who } from '../stores/record-store.ts';
 import { mergeDescending } from '../support/async-lists.ts';
 import type { Clock } from '../support/clock.ts';
 import { DAY_MS } from '../support/clock.ts';
@@ -20,9 +14,10 @@ import type { Operation } from './operation.ts';
 import { readPage } from './page.ts';
 import { projectsSeenBy, requireProject } from './projects.ts';
 import type { RequestQuery } from './queries.ts';
+import { placeOf, readKeyNames } from './recent.ts';
 import { type Identity, seesAll } from './roles.ts';
 
-type Parts = {
+export type RequestParts = {
   records: Pick<
     RecordStore,
     'findSealKey' | 'findRecord' | 'findRefused' | 'listRecords' | 'listRefused'
@@ -56,12 +51,23 @@ const isFor = (listed: Listed, { tag, ...wanted }: RequestQuery): boolean => {
   return hasAll && (tag === undefined || tags.includes(tag));
 };
 
-const placeOf = ({ day, id }: RecordPlace): string => `${day}|${id}`;
+/** What became of it, as its summary says. */
+const hasEnd = (listed: Listed, { model, target, error, fault }: RequestQuery): boolean => {
+  if (model === undefined && target === undefined && error === undefined && fault === undefined)
+    return true;
+  const row = summarize(listed);
+  return (
+    (model === undefined || model === row.model) &&
+    (target === undefined || target === row.target) &&
+    (error === undefined || error === row.error) &&
+    (fault === undefined || fault === row.whose_fault)
+  );
+};
 
 /** Where requests without a known key are: of no project. */
 const NO_PROJECT = '';
 
-export const requestHandlers = ({ records, projects, keys, clock }: Parts) => {
+export const requestHandlers = ({ records, projects, keys, clock }: RequestParts) => {
   /** Of all that the identity may see, those without a known key included. */
   const allSeenBy = async (identity: Identity): Promise<string[]> => [
     ...(await projectsSeenBy(projects, identity)),
@@ -87,21 +93,6 @@ export const requestHandlers = ({ records, projects, keys, clock }: Parts) => {
     return owners.flat();
   };
 
-  /** Names of keys are looked up here: a record has the id only. One read for each key. */
-  const readNames = async (found: Listed[]) => {
-    const refs = new Map(
-      found.flatMap(({ keyId, projectId }) => (keyId === undefined ? [] : [[keyId, projectId]])),
-    );
-    const names = await Promise.all(
-      [...refs].map(async ([keyId, projectId]) => {
-        const key = await keys.findKeyById(projectId, keyId);
-        return [keyId, key?.name ?? null] as const;
-      }),
-    );
-    const byId = new Map(names);
-    return ({ keyId = '' }: Listed): string | null => byId.get(keyId) ?? null;
-  };
-
   const list: Operation<'requests.list'> = async ({ query: wanted, identity }) => {
     const now = clock.now();
     const { since = now - DAY_MS, until, cursor: before } = wanted;
@@ -118,10 +109,14 @@ export const requestHandlers = ({ records, projects, keys, clock }: Parts) => {
       isWanted: (record) =>
         (key === undefined || key === record.keyId) &&
         hasStatus(record, status) &&
-        isFor(record, wanted),
+        isFor(record, wanted) &&
+        hasEnd(record, wanted),
     });
-    const nameOf = await readNames(page.data);
-    const data = page.data.map((record) => ({ ...summarize(record), key_name: nameOf(record) }));
+    const nameOf = await readKeyNames(keys, page.data);
+    const data = page.data.map((record) => ({
+      ...summarize(record),
+      key_name: nameOf(record.keyId),
+    }));
     return { status: 200, body: { ...page, data } };
   };
 
@@ -131,11 +126,11 @@ export const requestHandlers = ({ records, projects, keys, clock }: Parts) => {
     const found = await Promise.all((await allSeenBy(identity)).map(read));
     const listed = found.find((one) => one !== undefined);
     if (listed) {
-      const nameOf = await readNames([listed]);
+      const nameOf = await readKeyNames(keys, [listed]);
       const shown = isRefused(listed)
         ? publicRefused(listed)
         : recordForOperator(listed, await findTurnBefore(records, listed));
-      return { status: 200, body: { ...shown, key_name: nameOf(listed) } };
+      return { status: 200, body: { ...shown, key_name: nameOf(listed.keyId) } };
     }
     throw notFound(
       `Request '${request.slice(0, 100)}' not found. Its record has expired, it was one of many refusals in a minute, or its id is wrong.`,

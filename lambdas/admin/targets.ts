@@ -19,7 +19,7 @@ export const placedTargets = (models: Model[]): Placed[] =>
 /** The calls that a test of the model's targets makes. */
 export const callsOf = ({ tools }: Model) => CALLS.filter((call) => call !== 'tool' || tools);
 
-type Health = {
+export type Health = {
   state: 'closed' | 'open' | 'half-open';
   open_until?: string;
   openings?: number;
@@ -91,5 +91,11 @@ export const createListTargets = (parts: Parts) => {
     }));
     return { status: 200, body: { data } };
   };
-  return { 'targets.list': list };
+
+  /** Ids and prices, which a plan or a key may be limited to. */
+  const listModels: Operation<'models.list'> = async () => {
+    const data = parts.models.map(({ id, retires }) => ({ id, retires: retires ?? null }));
+    return { status: 200, body: { data } };
+  };
+  return { 'targets.list': list, 'models.list': listModels };
 };

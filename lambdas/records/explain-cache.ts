@@ -70,9 +70,10 @@ export const findTurnBefore = async (
   return { record: before, change: changedPart([latest, ...known], later) ?? null };
 };
 
-const targetOf = ({ attempts }: RequestRecord): string => {
+/** The target that served the request, or failed last; null if none was called. */
+export const targetOf = ({ attempts }: RequestRecord): string | null => {
   const last = attempts.at(-1);
-  return `${last?.upstream}/${last?.model}`;
+  return last ? `${last.upstream}/${last.model}` : null;
 };
 
 const PARTS: Record<string, string> = {

@@ -1,8 +1,9 @@
 import { NO_HEALTHY_TARGET } from '../log-events.ts';
-import type { RequestRecord } from '../stores/record-store.ts';
+import type { Attempt, RequestRecord } from '../stores/record-store.ts';
 
 /** Who can prevent the failure next time; `none` if the request did not fail. */
-export type Blame = 'none' | 'caller' | 'provider' | 'operator' | 'router';
+export const FAULTS = ['none', 'caller', 'provider', 'operator', 'router'] as const;
+export type Blame = (typeof FAULTS)[number];
 
 /** What happened to a request, in words. */
 export type Explanation = {
@@ -102,14 +103,21 @@ const ROUTER: Explanation = {
 
 const OVERFLOWS = ['context-overflow', 'context_length_exceeded'];
 
+const explainError = (error = '', status: number | undefined): Explanation => {
+  if (OVERFLOWS.includes(error)) return OVERFLOW;
+  return BY_ERROR[`${error} ${status}`] ?? BY_ERROR[error] ?? ROUTER;
+};
+
 const explainFailure = ({ status, error, attempts }: RequestRecord): Explanation => {
   if (OVERFLOWS.includes(error ?? '')) return OVERFLOW;
   // The request is the cause where the caller got a 4xx, with any status of the provider.
   if (status >= 400 && status <= 422) return REJECTED;
-  const last = attempts.findLast((attempt) => attempt.error === error);
-  const specific = last?.status === undefined ? undefined : BY_ERROR[`${error} ${last.status}`];
-  return specific ?? BY_ERROR[error ?? ''] ?? ROUTER;
+  const { status: got } = attempts.findLast((attempt) => attempt.error === error) ?? {};
+  return explainError(error, got);
 };
+
+/** Whether something failed that its caller did not cause. */
+export const isFault = ({ blame }: Explanation): boolean => blame !== 'none' && blame !== 'caller';
 
 const NOTHING = 'Nothing to do.';
 
@@ -143,6 +151,10 @@ const explainFinished = (record: RequestRecord): Explanation => {
       : `The request was answered after ${failed} failed ${failed === 1 ? 'attempt' : 'attempts'} on other targets.`,
   );
 };
+
+/** One call of a target, which may have failed while another one served the request. */
+export const explainAttempt = ({ error, status }: Attempt): Explanation =>
+  error === undefined ? answered('The target responded.') : explainError(error, status);
 
 export const explain = (record: RequestRecord): Explanation => {
   if (record.outcome === 'finished') return explainFinished(record);

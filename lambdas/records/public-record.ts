@@ -4,7 +4,7 @@ import { formatInstant } from '../support/clock.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { dollarsOf, publicUsage } from '../support/public-usage.ts';
 import { explain, whyCharged } from './explain.ts';
-import { explainCache, type TurnBefore } from './explain-cache.ts';
+import { explainCache, type TurnBefore, targetOf } from './explain-cache.ts';
 
 const failureOf = ({ error, status, reason }: Attempt): string =>
   [error === 'status' ? `status ${status}` : error, reason].filter(Boolean).join(': ');
@@ -96,6 +96,8 @@ export const summaryOf = (record: RequestRecord) => ({
   status: record.status,
   outcome: record.outcome,
   error: record.error ?? null,
+  whose_fault: explain(record).blame,
+  target: targetOf(record),
   charged: record.isCharged,
   ms: record.ms,
   first_content_ms: record.firstContentMs ?? null,
@@ -107,14 +109,13 @@ export const summaryOf = (record: RequestRecord) => ({
 });
 
 const detailsOf = (record: RequestRecord, { before, isWithReason }: Asked) => {
-  const { blame, what, next } = explain(record);
+  const { what, next } = explain(record);
   return {
     ...summaryOf(record),
     plan: record.planId,
     protocol: record.protocol,
     finish_reason: record.finish ?? null,
     what,
-    whose_fault: blame,
     charged_why: whyCharged(record),
     next,
     usage: usageOf(record),

@@ -34,6 +34,8 @@ export const refusedSummaryOf = (refused: RefusedRequest) => ({
   status: refused.status,
   outcome: 'refused' as const,
   error: refused.code ?? null,
+  whose_fault: 'caller' as const,
+  target: null,
   charged: false,
   ms: refused.ms,
   first_content_ms: null,
@@ -51,7 +53,6 @@ export const publicRefused = (refused: RefusedRequest) => {
     protocol,
     route: route ?? null,
     what: text,
-    whose_fault: 'caller' as const,
     charged_why: why,
     next: nextOf(refused),
     rule: {

@@ -13,6 +13,7 @@ const { router, withTab } = useConsole({
 /** Each page, and a text that its content has. */
 const PAGES: [hash: string, text: string][] = [
   ['#/overview', 'No key has used half of its quota.'],
+  ['#/incidents', 'Nothing fails now'],
   ['#/usage', 'Charged requests'],
   ['#/requests', '200 finished'],
   ['#/models', '[0].targets[0]'],
@@ -39,7 +40,7 @@ test.each(PAGES)(
         await page.emulateMedia({ colorScheme });
         expect(await violationsOn(page)).toEqual([]);
       }
-      for (const width of [1360, 1280, 768, 390]) {
+      for (const width of [1360, 1280, 768, 375]) {
         await page.setViewportSize({ width, height: 820 });
         expect([width, await overflowOf(page)]).toEqual([width, 0]);
         expect(await page.evaluate(NAMES_WITHOUT_ROOM)).toBe(0);

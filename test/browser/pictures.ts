@@ -11,6 +11,7 @@ import { findChromium } from './find-chromium.ts';
  */
 const PAGES: Record<string, { hash: string; text: string }> = {
   overview: { hash: '#/overview', text: 'Charged requests' },
+  incidents: { hash: '#/incidents', text: 'Incidents' },
   usage: { hash: '#/usage', text: 'From a cache' },
   requests: { hash: '#/requests', text: '200 finished' },
   models: { hash: '#/models', text: '[0].targets[0]' },

@@ -48,13 +48,14 @@ const buttonsOn = async (page: Page, title: string): Promise<string> => {
   await link(page, title).click();
   await page.getByRole('heading', { name: title, level: 1 }).waitFor();
   await allLoaded(page);
-  return (await page.getByRole('main').getByRole('button').allInnerTexts()).join();
+  // Those of a head sort its table.
+  return (await page.locator('main button:not(.sort)').allInnerTexts()).join();
 };
 
 test('a viewer sees every page and project, and no button that changes something', async () => {
   await as(['viewer'], '#/keys?project=shop', async ({ page, call }) => {
     await page.getByText('shop key').waitFor();
-    const changes = /Create|Rotate|Edit|Delete|Invite|Test|Revoke|Pause/;
+    const changes = /\b(?:Create|Rotate|Edit|Delete|Invite|Test|Revoke|Pause)\b/;
     for (const title of ['API keys', 'Plans', 'Projects', 'Models']) {
       expect(await buttonsOn(page, title)).not.toMatch(changes);
     }

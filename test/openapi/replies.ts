@@ -49,8 +49,9 @@ export const REPLIES: Record<OperationName, Reply> = {
   },
   'plans.delete': { body: '{ id, deleted }', about: '409 if a usable key has it' },
   'keys.list': {
-    body: `{ data: [${KEY}], next_cursor }`,
-    about: 'by id, 1,000 on a page; `q` is part of a name, an id or the first characters',
+    body: `{ data: [${KEY}], next_cursor, total? }`,
+    about:
+      'by id, 1,000 on a page; `q` is part of a name, an id or the first characters; `count=true` adds how many match',
   },
   'keys.create': { status: 201, body: NEW_KEY, about: ONCE },
   'keys.show': { body: KEY },
@@ -140,6 +141,25 @@ export const REPLIES: Record<OperationName, Reply> = {
   },
   checks: {
     body: '{ now, checks: [{ check, result, place?, reason? }], targets: [{ place, model, upstream, calls }] }',
+  },
+  overview: {
+    body: '{ projects, plans, usage, near, failed }',
+    about:
+      'what the console shows first: 14 days by day with the sum `before` them, keys that have used half of a quota, failed requests of a day; a section that cannot be read is `{ failure }`',
+  },
+  'incidents.list': {
+    body: '{ of_requests, is_all, since, data: [{ state, what, error, whose_fault, target, models, since, is_since_exact, last, recovered_at, requests, failed, projects, keys, key_count, recovery, runbook, newest_request, held_off_until }] }',
+    about:
+      'what fails, from the newest 2,000 requests of a day, as many refused ones, and the states of the targets; state: `failing`, `partly` or `over`',
+  },
+  'models.list': {
+    body: '{ data: [{ id, retires }] }',
+    about: 'what a plan or a key may be limited to',
+  },
+  'targets.measured': {
+    body: '{ of_requests, is_all, since, models: [{ model, requests, failed, cost_usd, first_content_ms }], targets: [{ model, target, … }] }',
+    about:
+      'the newest 2,000 requests of a day: `first_content_ms` has the percentiles `p50`, `p95` and `p99` of streamed responses; what a caller caused is not `failed`',
   },
   'targets.list': {
     body: '{ data: [{ place, model, upstream, protocol, upstream_model, calls, state, open_until?, openings?, … }] }',

@@ -1,0 +1,190 @@
+import type { Incident, Incidents } from '../api/types.ts';
+import { useShared } from '../parts/context.ts';
+import { useEvery } from '../parts/every.ts';
+import { count, plural } from '../parts/format.ts';
+import { useLoad } from '../parts/load.ts';
+import { Page } from '../parts/page.tsx';
+import { hrefOf } from '../parts/route.ts';
+import { RunbookLink } from '../parts/runbook-link.tsx';
+import { Empty, Shown } from '../parts/states.tsx';
+import { Instant } from '../parts/time.tsx';
+
+const REFRESH_MS = 15_000;
+
+const STATES = {
+  failing: { text: 'fails now', tone: 'bad' },
+  partly: { text: 'fails partly', tone: 'warn' },
+  over: { text: 'over', tone: 'good' },
+};
+
+/** Of the last requests, or of all of the day. */
+const Basis = ({ of }: { of: Pick<Incidents, 'of_requests' | 'is_all' | 'since'> }) => (
+  <>
+    Of {of.is_all ? 'all' : 'the last'} {plural(of.of_requests, 'request')}, since{' '}
+    <Instant at={of.since} />.
+  </>
+);
+
+const Since = ({ incident }: { incident: Incident }) => {
+  const { since, is_since_exact: isExact, last, recovered_at: end } = incident;
+  if (since === null) return <>before the requests read</>;
+  return (
+    <>
+      <Instant at={since} />
+      {!isExact && ' or before'} (<Instant at={since} isRelative />)
+      {last !== null && last !== since && (
+        <>
+          , last <Instant at={last} />
+        </>
+      )}
+      {end !== null && (
+        <>
+          , a success again <Instant at={end} />
+        </>
+      )}
+    </>
+  );
+};
+
+const Hit = ({ incident }: { incident: Incident }) => {
+  const { projects, keys, key_count: all } = incident;
+  return (
+    <>
+      {projects.map((project) => (
+        <a key={project} class="nowrap" href={hrefOf('usage', { project })}>
+          {project}
+        </a>
+      ))}
+      {all > 0 && <span class="quiet">{plural(all, 'key')}:</span>}
+      {keys.map(({ id, name, project, requests }) => (
+        <a key={id} class="tag" title={id} href={hrefOf('keys', { id, project })}>
+          {name ?? id} ({count(requests)})
+        </a>
+      ))}
+      {all > keys.length && <span class="quiet">and {count(all - keys.length)} more</span>}
+    </>
+  );
+};
+
+const howMany = ({ requests, failed }: Incident): string => {
+  if (requests === 0) return 'none of those read';
+  const answered = requests - failed;
+  const by = answered === 0 ? '' : `, ${count(answered)} answered by another target`;
+  return `${plural(requests, 'request')}: ${count(failed)} failed${by}`;
+};
+
+const Facts = ({ incident }: { incident: Incident }) => {
+  const { models, recovery, runbook, newest_request: newest, held_off_until: until } = incident;
+  return (
+    <dl class="facts">
+      <dt>Since</dt>
+      <dd>
+        <Since incident={incident} />
+      </dd>
+      <dt>Hits</dt>
+      <dd>{howMany(incident)}</dd>
+      {incident.key_count > 0 && (
+        <>
+          <dt>Whom</dt>
+          <dd class="tags">
+            <Hit incident={incident} />
+          </dd>
+        </>
+      )}
+      {models.length > 0 && (
+        <>
+          <dt>Models</dt>
+          <dd>{models.join(', ')}</dd>
+        </>
+      )}
+      <dt>What ends it</dt>
+      <dd>
+        {recovery}
+        {until && (
+          <>
+            {' '}
+            The target is asked again <Instant at={until} />.
+          </>
+        )}
+      </dd>
+      <dt>Look at</dt>
+      <dd class="tags">
+        {runbook && <RunbookLink anchor={runbook} />}
+        {newest && <a href={hrefOf('requests', { id: newest })}>The newest request</a>}
+        <a href={requestsOf(incident)}>All its requests</a>
+      </dd>
+    </dl>
+  );
+};
+
+/** A failed call of a target is in requests that another one has answered, too. */
+const requestsOf = ({ whose_fault: fault, target, error, failed, models }: Incident): string => {
+  if (fault === 'caller') return hrefOf('requests', { status: 'refused' });
+  if (failed === 0) return hrefOf('requests', { model: models[0] });
+  const kind = error?.startsWith('status ') ? 'status' : error;
+  return hrefOf('requests', { target: target ?? undefined, error: kind ?? undefined });
+};
+
+const Card = ({ incident }: { incident: Incident }) => {
+  const { state, what, target, error } = incident;
+  return (
+    <li class="panel is-padded">
+      <h3>
+        <span class={`pill is-${STATES[state].tone}`}>{STATES[state].text}</span>{' '}
+        {target ?? incident.models.join(', ')} {error && <span class="quiet mono">{error}</span>}
+      </h3>
+      <p>{what}</p>
+      <Facts incident={incident} />
+    </li>
+  );
+};
+
+const Group = ({ title, incidents }: { title: string; incidents: Incident[] }) =>
+  incidents.length === 0 ? null : (
+    <section class="section">
+      <h2>{title}</h2>
+      <ul class="cards-list">
+        {incidents.map((incident) => (
+          <Card
+            key={`${incident.target} ${incident.error} ${incident.models}`}
+            incident={incident}
+          />
+        ))}
+      </ul>
+    </section>
+  );
+
+const Found = ({ data }: { data: Incident[] }) => {
+  const own = data.filter(({ whose_fault: fault }) => fault !== 'caller');
+  const refused = data.filter(({ whose_fault: fault }) => fault === 'caller');
+  return (
+    <>
+      {own.some(({ state }) => state !== 'over') ? null : (
+        <Empty icon="check" title="Nothing fails now" />
+      )}
+      <Group title="Failures" incidents={own.filter(({ state }) => state !== 'over')} />
+      <Group title="Refused requests, which their callers can correct" incidents={refused} />
+      <Group title="Over" incidents={own.filter(({ state }) => state === 'over')} />
+    </>
+  );
+};
+
+/** What fails, since when, whom it hits, and what ends it. */
+export const IncidentsPage = () => {
+  const { session } = useShared();
+  const loaded = useLoad('', () => session.api('incidents.list', {}));
+  useEvery(REFRESH_MS, true, async () => loaded.reload());
+  return (
+    <Page
+      title="Incidents"
+      subtitle={loaded.value && <Basis of={loaded.value} />}
+      actions={
+        <button type="button" class="button" onClick={loaded.reload}>
+          Refresh
+        </button>
+      }
+    >
+      <Shown of={loaded}>{({ data }) => <Found data={data} />}</Shown>
+    </Page>
+  );
+};

@@ -1,0 +1,87 @@
+import type { ComponentChildren } from 'preact';
+import type { Usage, UsageRow, UsageSums } from '../api/types.ts';
+import { USAGE_GROUPS } from '../parts/filters.ts';
+import { costText, count, percent, shortCount } from '../parts/format.ts';
+import { type Column, Table } from '../parts/table.tsx';
+import { type Group, MEASURES, type Measure } from './usage-data.ts';
+
+const Share = ({ part, whole }: { part: number; whole: number }) => (
+  <span class="share">
+    <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+      <rect class="track" width="100" height="6" />
+      <rect class="bar" width={whole === 0 ? 0 : (100 * part) / whole} height="6" />
+    </svg>
+    <span class="number">{percent(part, whole)}</span>
+  </span>
+);
+
+export type NameOf = (row: UsageRow) => ComponentChildren;
+
+/** `By model` is the column `Model`. */
+const titleOf = (by: Group): string => {
+  const label = USAGE_GROUPS.find(({ value }) => value === by)?.label ?? '';
+  return label.charAt(3).toUpperCase() + label.slice(4);
+};
+
+const columnsFor = (by: Group, total: UsageSums, measure: Measure, nameOf: NameOf) => {
+  const { of } = MEASURES[measure];
+  const columns: Column<UsageRow>[] = [
+    { title: titleOf(by), cell: nameOf, sort: (row) => row[by] },
+    {
+      title: 'Share',
+      cell: (row) => <Share part={of(row)} whole={of(total)} />,
+      sort: of,
+    },
+    { title: 'Charged', cell: ({ charged }) => count(charged), sort: ({ charged }) => charged },
+    { title: 'Refunded', cell: ({ refunded }) => count(refunded), sort: (row) => row.refunded },
+    {
+      title: 'Input tokens',
+      cell: (row) => shortCount(row.input_tokens),
+      sort: (row) => row.input_tokens,
+    },
+    {
+      title: 'Output tokens',
+      cell: (row) => shortCount(row.output_tokens),
+      sort: (row) => row.output_tokens,
+    },
+    {
+      title: 'From a cache',
+      cell: (row) => percent(row.cache_read_tokens, row.input_tokens),
+      sort: (row) => row.cache_read_tokens / Math.max(1, row.input_tokens),
+    },
+    { title: 'Cost', cell: costText, sort: (row) => row.cost_usd },
+  ];
+  const sums = { ...total, [by]: 'All' };
+  return columns.map((column, index) => ({
+    ...column,
+    ...(index > 1 && { kind: 'number' as const }),
+    total: () => column.cell(sums),
+  }));
+};
+
+export const BreakDown = ({
+  usage,
+  measure,
+  nameOf,
+}: {
+  usage: Usage;
+  measure: Measure;
+  nameOf: NameOf;
+}) => {
+  const { by, total } = usage;
+  const { of } = MEASURES[measure];
+  const rows =
+    by === 'day'
+      ? usage.data.toReversed()
+      : usage.data.toSorted((one, other) => of(other) - of(one));
+  return (
+    <div class="panel scroll">
+      <Table
+        caption={`Usage ${USAGE_GROUPS.find(({ value }) => value === by)?.label.toLowerCase()}`}
+        columns={columnsFor(by, total, measure, nameOf)}
+        rows={rows}
+        keyOf={(row) => row[by] ?? ''}
+      />
+    </div>
+  );
+};

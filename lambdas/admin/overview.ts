@@ -1,0 +1,122 @@
+import { ageOf, createUsageGroups, rowsIn } from '../history/read-usage.ts';
+import { StoreUnavailable, UnreadableItem } from '../stores/store-unavailable.ts';
+import { DAY_MS, dayOf } from '../support/clock.ts';
+import { ApiError } from '../support/errors.ts';
+import { type HistoryParts, limitRows } from './history.ts';
+import type { Operation } from './operation.ts';
+import { type PlanParts, planHandlers } from './plans.ts';
+import { type ProjectParts, projectHandlers, projectsSeenBy, requireProject } from './projects.ts';
+import { createReadCounts, type KeyUsage, type QuotaParts } from './quota-usage.ts';
+import { type RequestParts, requestHandlers } from './requests.ts';
+import type { Identity } from './roles.ts';
+
+/** Days that are shown, and as many before them to compare with. */
+const DAYS = 14;
+/** The busiest keys of these days, as long as the longest period, are looked at. */
+const BUSY_DAYS = 31;
+const MOST_KEYS = 100;
+/** The share of a quota from which on a key is named: that of the first event. */
+const NEAR = 0.5;
+const FAILED = 5;
+
+/** A section that cannot be read leaves the others. */
+const sectionOf = async <Value>(read: Promise<Value>): Promise<Value | { failure: string }> => {
+  try {
+    return await read;
+  } catch (error) {
+    if (error instanceof ApiError) return { failure: error.message };
+    const isStore = error instanceof StoreUnavailable || error instanceof UnreadableItem;
+    if (isStore) return { failure: 'The tables are unavailable. Try again.' };
+    throw error;
+  }
+};
+
+const shareOf = ({ used = 0, quota }: KeyUsage): number =>
+  quota === undefined ? 0 : used / Math.max(1, quota);
+
+const isUsable = ({ status }: KeyUsage): boolean => status !== 'revoked' && status !== 'expired';
+
+type Parts = HistoryParts & QuotaParts & RequestParts & ProjectParts & PlanParts;
+
+/** What the first page of the console shows, in one response: a section each of usage, keys and failed requests. */
+export const createOverview = (parts: Parts) => {
+  const { history, projects, clock } = parts;
+  const [projectLists, planLists, requests] = [
+    projectHandlers(parts),
+    planHandlers(parts),
+    requestHandlers(parts),
+  ];
+  const readCounts = createReadCounts(parts);
+
+  /** One pass over the rows: days, the days before, and keys. */
+  const readUsage = async (ids: string[], now: number) => {
+    const firstOf = (days: number) => dayOf(now - (days - 1) * DAY_MS);
+    const [days, before] = [createUsageGroups('day'), createUsageGroups('day')];
+    const keys = new Map<string, { project: string; charged: number }>();
+    const age = ageOf(await Promise.all(ids.map((id) => history.readProgress(id))), now);
+    const read = limitRows(history);
+    for (const projectId of ids) {
+      for await (const row of rowsIn(read, {
+        projectId,
+        from: firstOf(BUSY_DAYS),
+        to: dayOf(now),
+      })) {
+        const charged = row.charged + (keys.get(row.keyId)?.charged ?? 0);
+        keys.set(row.keyId, { project: projectId, charged });
+        if (row.day >= firstOf(DAYS)) days.add(row);
+        else if (row.day >= firstOf(2 * DAYS)) before.add(row);
+      }
+    }
+    const range = { from: firstOf(DAYS), to: dayOf(now) };
+    const sums = { data: days.rows(), total: days.total(), before: before.total() };
+    const busiest = [...keys]
+      .toSorted(([, one], [, other]) => other.charged - one.charged)
+      .slice(0, MOST_KEYS);
+    return { usage: { ...range, ...age, ...sums }, busiest };
+  };
+
+  /** Keys near the end of their quota, the fullest first. */
+  const readNear = async (busiest: [id: string, { project: string }][]) => {
+    const byProject = Object.groupBy(busiest, ([, { project }]) => project);
+    const rows = Object.entries(byProject).map(async ([project, keys = []]) => {
+      const ids = keys.map(([id]) => id);
+      return (await readCounts(project, ids)).map((row) => ({ ...row, project }));
+    });
+    return (await Promise.all(rows))
+      .flat()
+      .filter((row) => isUsable(row) && shareOf(row) >= NEAR)
+      .toSorted((one, other) => shareOf(other) - shareOf(one));
+  };
+
+  const readFigures = async (ids: string[]) => {
+    const { usage, busiest } = await readUsage(ids, clock.now());
+    return { usage, near: await sectionOf(readNear(busiest)) };
+  };
+
+  const idsOf = async (project: string | undefined, identity: Identity): Promise<string[]> => {
+    if (project === undefined) return projectsSeenBy(projects, identity);
+    await requireProject(projects, project, identity);
+    return [project];
+  };
+
+  const overview: Operation<'overview'> = async (request) => {
+    const { query, identity } = request;
+    const ids = await idsOf(query.project, identity);
+    const failed = { ...query, status: 'failed', limit: FAILED };
+    const [projectList, planList, figures, requestList] = await Promise.all([
+      projectLists['projects.list'](request),
+      planLists['plans.list'](request),
+      sectionOf(readFigures(ids)),
+      sectionOf(requests['requests.list']({ ...request, query: failed })),
+    ]);
+    const body = {
+      projects: projectList.body.data,
+      plans: planList.body.data,
+      ...('failure' in figures ? { usage: figures, near: figures } : figures),
+      failed: 'failure' in requestList ? requestList : requestList.body.data,
+    };
+    return { status: 200, body };
+  };
+
+  return { overview };
+};
