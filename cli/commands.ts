@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises';
+import { APPLY } from './apply.ts';
 import { AUDIT_COMMANDS } from './audit-commands.ts';
 import { BUDGET_COMMANDS } from './budget-commands.ts';
-import { messageOf, usageError } from './cli-error.ts';
 import type { Command } from './command.ts';
 import { DOCTOR_COMMANDS } from './doctor-commands.ts';
 import { EXPORT_COMMANDS } from './export-commands.ts';
@@ -35,19 +34,7 @@ const PLAN_OPTIONS: OptionName[] = [
     'loops',
   ] as const),
 ];
-const OUTCOME_COLUMNS = ['id', 'outcome'];
 const ID = { operands: { id: 'ID' } };
-
-const readJsonFile = async (path: string): Promise<object> => {
-  let value: unknown;
-  try {
-    value = JSON.parse(await readFile(path, 'utf8'));
-  } catch (cause) {
-    throw usageError(`Cannot read ${path}: ${messageOf(cause)}.`, { cause });
-  }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  throw usageError(`${path} must be a JSON object.`);
-};
 
 const PROJECT_COMMANDS: Record<string, Command> = {
   'projects list': {
@@ -106,15 +93,5 @@ export const COMMANDS: Record<string, Command> = {
   ...MEMBER_COMMANDS,
   ...USAGE_COMMANDS,
   ...EXPORT_COMMANDS,
-  apply: {
-    operation: 'apply',
-    operands: { '': 'FILE' },
-    options: ['force'],
-    members: ({ operands: [file = ''] }) => readJsonFile(file),
-    lists: { projects: OUTCOME_COLUMNS, plans: OUTCOME_COLUMNS },
-    note: ({ plans }) =>
-      JSON.stringify(plans).includes('"outcome":"kept"')
-        ? 'Plans that differ from the file are kept. Use --force to overwrite them.'
-        : undefined,
-  },
+  apply: APPLY,
 };

@@ -7,4 +7,5 @@ export const PROGRAM = {
   start: 'model-router',
   admin: 'model-router admin',
   connect: 'model-router connect',
+  import: 'model-router import',
 };

@@ -7,4 +7,5 @@ export const PROGRAM = {
   start: 'npm start --',
   admin: 'npm run -s admin --',
   connect: 'npm run -s connect --',
+  import: 'npm run -s import --',
 };

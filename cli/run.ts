@@ -72,7 +72,7 @@ const USAGE = `Usage: ${PROGRAM.admin} <resource> <verb> [options]
   targets test [MODEL]     call every target: whole, streamed, with a tool
   calibrate [MODEL] [--since WHEN]
                            how its providers frame a prompt, from what they counted; a block for the catalog
-  apply FILE [--force]     create the projects and plans of a JSON file; --force overwrites plans
+  apply FILE [--force]     create the projects, plans, keys and budgets of a JSON file; --force overwrites plans and budgets
 
 The default verb is list. WHEN is 12h, 90d, a day or a time like 2027-01-31T00:00:00Z; --since and --until
 count back from now.

@@ -15,6 +15,7 @@ takes the options of a stage, e.g. -c stage=prod -c catalog=catalog.json.`;
 const COMMANDS: Record<string, () => Promise<unknown>> = {
   admin: () => import('../cli/main.ts'),
   connect: () => import('../cli/connect.ts'),
+  import: () => import('./import/main.ts'),
   deploy: async () => {
     process.stderr.write(`${DEPLOY}\n`);
     process.exitCode = 2;

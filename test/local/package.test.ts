@@ -117,6 +117,19 @@ describe.each(nodes())('installed in an empty folder, with %s', (node) => {
     expect(loaded.status).toBe(200);
   });
 
+  test('the command import reads a configuration of LiteLLM', () => {
+    const fixture = join(root, 'test/fixtures/imports/teams.yaml');
+    const env = { ...process.env, CHAT_BASE: router.baseUrl, MESSAGES_BASE: router.baseUrl };
+    const args = ['import', 'litellm', fixture, '--out', join(home, 'imported')];
+    const imported = spawnSync(node, [command, ...args], {
+      ...{ encoding: 'utf8', cwd: home, env: { ...env, RESPONSES_BASE: router.baseUrl } },
+    });
+    expect(imported).toMatchObject({ status: 0, stderr: '' });
+    expect(readdirSync(join(home, 'imported')).toSorted()).toEqual([
+      ...['catalog.json', 'plans.json', 'secrets.json'],
+    ]);
+  });
+
   test('--version, --help and deploy say what the package is, and what deploy needs', () => {
     const version = run(node, ['--version']).stdout.trim();
     expect(tarball.filename).toBe(`model-router-${version}.tgz`);

@@ -1,0 +1,97 @@
+import * as z from 'zod';
+import { Facts } from './facts.ts';
+
+const Text = z.string().nullish();
+/** YAML may have it in quotes. */
+const Amount = z
+  .union([
+    z.number(),
+    z
+      .string()
+      .regex(/^\d+(?:\.\d+)?$/)
+      .transform(Number),
+  ])
+  .nullish();
+
+const Params = Facts.extend({
+  model: z.string().min(1),
+  custom_llm_provider: Text,
+  api_key: Text,
+  api_base: Text,
+  api_version: Text,
+  aws_region_name: Text,
+  region_name: Text,
+  organization: Text,
+  extra_headers: z.record(z.string(), z.string()).nullish(),
+  stream_timeout: Amount,
+  weight: Amount,
+  order: Amount,
+  rpm: Amount,
+});
+export type Params = z.infer<typeof Params>;
+
+const Entry = z.looseObject({
+  model_name: z.string().min(1),
+  litellm_params: Params,
+  rpm: Amount,
+  model_info: Facts.extend({ base_model: Text }).nullish(),
+});
+export type Entry = z.infer<typeof Entry>;
+
+/** `[{"gpt-5": ["claude"]}]` */
+const Fallbacks = z.array(z.record(z.string(), z.array(z.string()))).nullish();
+
+const Aliases = z
+  .record(z.string(), z.union([z.string(), z.looseObject({ model: z.string() })]))
+  .nullish();
+
+const Routing = {
+  fallbacks: Fallbacks,
+  default_fallbacks: z.array(z.string()).nullish(),
+};
+
+/** What of a configuration of LiteLLM's proxy has a counterpart; unused.ts names the rest. */
+export const Config = z.looseObject({
+  model_list: z.array(Entry).min(1),
+  litellm_settings: z
+    .looseObject({
+      ...Routing,
+      model_alias_map: z.record(z.string(), z.string()).nullish(),
+      max_budget: Amount,
+      budget_duration: Text,
+      max_end_user_budget: Amount,
+      default_team_settings: z.array(z.looseObject({ team_id: z.string() })).nullish(),
+    })
+    .nullish(),
+  router_settings: z.looseObject({ ...Routing, model_group_alias: Aliases }).nullish(),
+  environment_variables: z.record(z.string(), z.unknown()).nullish(),
+});
+export type Config = z.infer<typeof Config>;
+
+const Limits = {
+  max_budget: Amount,
+  budget_duration: Text,
+  rpm_limit: Amount,
+  max_parallel_requests: Amount,
+  models: z.array(z.string()).nullish(),
+  blocked: z.boolean().nullish(),
+};
+
+const Team = z.looseObject({ team_id: z.string().min(1), team_alias: Text, ...Limits });
+export type Team = z.infer<typeof Team>;
+/** The answer of `GET /team/list`. */
+export const Teams = z.array(Team);
+
+const Key = z.looseObject({
+  key_alias: Text,
+  key_name: Text,
+  team_id: Text,
+  expires: Text,
+  ...Limits,
+});
+export type Key = z.infer<typeof Key>;
+/** The answer of `GET /key/list?return_full_object=true`. */
+export const Keys = z.union([
+  z.looseObject({ keys: z.array(Key) }).transform(({ keys }) => keys),
+  z.array(Key),
+]);

@@ -1,0 +1,148 @@
+import * as z from 'zod';
+import { Facts } from './facts.ts';
+import { createUnique, type Imported, type Note } from './imported.ts';
+import { Config, Keys, Teams } from './litellm-config.ts';
+import { type Env, type Group, readGroups, type Table } from './litellm-models.ts';
+import { type IdsOf, readPlans } from './litellm-plans.ts';
+import { modelOf } from './litellm-targets.ts';
+import { errorAt, parseSource, type Source } from './read-source.ts';
+import { unusedInConfig } from './unused.ts';
+
+export type LitellmFiles = {
+  config: Source;
+  /** Answers of the running proxy. */
+  teams?: Source | undefined;
+  keys?: Source | undefined;
+  /** LiteLLM's table of models. */
+  models?: Source | undefined;
+};
+
+/** The form of an id, and of an alias. */
+const ID = /^[^/\s'"`$\\\p{C}]+\/[^\s'"`$\\\p{C}]+$/u;
+const NAME = /^[^\s'"`$\\\p{C}]{1,100}$/u;
+const MAX_ID = 200;
+
+const inForm = ({ name }: Group): boolean => NAME.test(name);
+
+/** Other names of models: by the name that they stand for. */
+const aliasesIn = ({ router_settings: router, litellm_settings: settings }: Config) => {
+  const named = Object.entries(router?.model_group_alias ?? {}).map(
+    ([alias, to]) => [alias, typeof to === 'string' ? to : to.model] as const,
+  );
+  return [...named, ...Object.entries(settings?.model_alias_map ?? {})];
+};
+
+/** The names that each name falls back to; `*` stands for all that have none. */
+const fallbacksIn = ({ router_settings: router, litellm_settings: settings }: Config) => {
+  const stated = new Map(
+    [settings, router].flatMap((section) =>
+      (section?.fallbacks ?? []).flatMap((entry) => Object.entries(entry)),
+    ),
+  );
+  const all = stated.get('*') ?? router?.default_fallbacks ?? settings?.default_fallbacks ?? [];
+  return (name: string): string[] => stated.get(name) ?? all;
+};
+
+/** `openai/*` names all that begin so; other places of a `*` are not in use. */
+const isNamed = (name: string, pattern: string): boolean =>
+  pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
+
+/** `all-proxy-models` and an empty list allow every model. */
+const createIdsOf =
+  (ids: Map<string, string>): IdsOf =>
+  (names) => {
+    if (names.length === 0 || names.some((name) => /^(?:all-.*-models|\*)$/.test(name)))
+      return undefined;
+    const allowed = [...ids].filter(([name]) => names.some((pattern) => isNamed(name, pattern)));
+    return [...new Set(allowed.map(([, id]) => id))];
+  };
+
+type Read = { config: Config; groups: Map<string, Group>; noCounterpart: Note[]; now: number };
+
+/** Models with their ids, and the id of every name. */
+const readModels = ({ config, groups, noCounterpart, now }: Read) => {
+  const valid = [...groups.values()].filter(inForm);
+  for (const { name } of groups.values()) {
+    if (NAME.test(name)) continue;
+    const reason = 'a name has no white space, quotes, $ or control characters';
+    noCounterpart.push({ place: `model_name ${JSON.stringify(name)}`, reason });
+  }
+  const unique = createUnique(MAX_ID);
+  // Names that are ids keep them.
+  const idOf = new Map(
+    valid
+      .toSorted((a, b) => Number(ID.test(b.name)) - Number(ID.test(a.name)))
+      .map(({ name, deployments: [first] }) => [
+        name,
+        unique(ID.test(name) ? name : `${first?.provider}/${name}`),
+      ]),
+  );
+  const others = aliasesIn(config).filter(([alias, name]) => {
+    if (idOf.has(alias)) return false;
+    if (idOf.has(name) && NAME.test(alias)) return true;
+    noCounterpart.push({ place: `alias ${alias}`, reason: `no imported model is called ${name}` });
+    return false;
+  });
+  const fallbacksOf = fallbacksIn(config);
+  const meant = new Map(others);
+  const fallbackGroups = (name: string): Group[] =>
+    fallbacksOf(name).flatMap((other) => {
+      const group = groups.get(meant.get(other) ?? other);
+      if (!group) {
+        noCounterpart.push({
+          place: `fallbacks of ${name}`,
+          reason: `no imported model is called ${other}`,
+        });
+      }
+      return group && group.name !== name ? [group] : [];
+    });
+  const created = Math.floor(now / 1_000);
+  const catalog = valid.map((group) => {
+    const id = idOf.get(group.name) ?? group.name;
+    const names = others.filter(([, name]) => name === group.name).map(([alias]) => alias);
+    const aliases = id === group.name ? names : [group.name, ...names];
+    return modelOf([group, ...fallbackGroups(group.name)], { id, created, aliases });
+  });
+  const ids = new Map(idOf);
+  for (const [alias, name] of others) ids.set(alias, idOf.get(name) ?? name);
+  return { catalog, ids };
+};
+
+const Rows = z.record(z.string(), z.unknown());
+
+/** Rows of another form, such as the table's sample, are left out. */
+const tableIn = (source: Source): Table =>
+  Object.fromEntries(
+    Object.entries(parseSource(source, Rows)).flatMap(([name, row]) => {
+      const facts = Facts.safeParse(row);
+      return facts.success ? [[name, facts.data]] : [];
+    }),
+  );
+
+/** @throws UsageError with a line for what is not of LiteLLM's form, or if no model can be called */
+export const importLitellm = (files: LitellmFiles, env: Env, now: number): Imported => {
+  const config = parseSource(files.config, Config);
+  const noCounterpart: Note[] = unusedInConfig(config);
+  const assumed: Note[] = [];
+  const table = files.models ? tableIn(files.models) : {};
+  const { groups, secrets, missing } = readGroups(
+    { source: files.config, config, env, table },
+    noCounterpart,
+  );
+  const { catalog, ids } = readModels({ config, groups, noCounterpart, now });
+  if (catalog.length === 0) {
+    const reasons = noCounterpart.map(({ place, reason }) => `  ${place}: ${reason}`).join('\n');
+    throw errorAt(files.config, ['model_list'], `no model of it can be called:\n${reasons}`);
+  }
+  for (const { deployments } of groups.values())
+    assumed.push(...(deployments[0]?.known.assumed ?? []));
+  const plans = readPlans(
+    {
+      ...{ config, idsOf: createIdsOf(ids), now },
+      teams: files.teams && parseSource(files.teams, Teams),
+      keys: files.keys && parseSource(files.keys, Keys),
+    },
+    { noCounterpart, assumed },
+  );
+  return { catalog, secrets, missing, plans, noCounterpart, assumed };
+};

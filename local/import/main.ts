@@ -1,0 +1,138 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { PROGRAM } from '#program';
+import { parseModels } from '../../lambdas/catalog/parse-models.ts';
+import { UsageError } from '../usage-error.ts';
+import type { Imported, Note } from './imported.ts';
+import { importLitellm } from './litellm.ts';
+import { importOpenrouter } from './openrouter.ts';
+import { readSource } from './read-source.ts';
+
+const USAGE = `Usage: ${PROGRAM.import} litellm config.yaml [options]
+       ${PROGRAM.import} openrouter models.json [options]
+
+Writes catalog.json, secrets.json and plans.json, and prints what has no counterpart, and what was assumed.
+
+  --out DIR        folder of the files (default: imported); files of an earlier import are replaced
+  --teams FILE     LiteLLM's answer of GET /team/list: teams become projects
+  --keys FILE      LiteLLM's answer of GET /key/list?return_full_object=true: keys become new keys
+  --models FILE    LiteLLM's model_prices_and_context_window.json: sizes and prices that the file lacks
+  --model ID       of OpenRouter's list: a model to import, several times for several (default: all)
+  --base-url URL   of OpenRouter's list: another address that serves it
+  --json           print the report as JSON
+  --help           print this text
+
+Values such as os.environ/NAME are read from the environment.`;
+
+const OPTIONS = {
+  out: { type: 'string', default: 'imported' },
+  teams: { type: 'string' },
+  keys: { type: 'string' },
+  models: { type: 'string' },
+  model: { type: 'string', multiple: true, default: [] as string[] },
+  'base-url': { type: 'string' },
+  json: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const;
+
+const parse = (args: string[]) => {
+  try {
+    return parseArgs({ args, options: OPTIONS, allowPositionals: true });
+  } catch (cause) {
+    throw new UsageError(`${cause instanceof Error ? cause.message : cause}\n\n${USAGE}`, {
+      cause,
+    });
+  }
+};
+
+type Given = ReturnType<typeof parse>['values'];
+
+const readIf = (file: string | undefined) => (file === undefined ? undefined : readSource(file));
+
+const FORMATS: Record<string, (file: string, given: Given) => Promise<Imported>> = {
+  litellm: async (file, { teams, keys, models }) => {
+    const files = {
+      config: await readSource(file),
+      teams: await readIf(teams),
+      keys: await readIf(keys),
+      models: await readIf(models),
+    };
+    return importLitellm(files, process.env, Date.now());
+  },
+  openrouter: async (file, { model, 'base-url': baseUrl }) =>
+    importOpenrouter(await readSource(file), model, { env: process.env, baseUrl, now: Date.now() }),
+};
+
+const MAX_PLACES = 4;
+
+/** Lines of the same reason are one, as a setting of many models has. */
+const linesOf = (notes: Note[]): string[] =>
+  [...new Set(notes.map(({ reason }) => reason))].map((reason) => {
+    const found = notes.filter((note) => note.reason === reason);
+    const places = found.slice(0, MAX_PLACES).map(({ place }) => place);
+    const others = found.length - places.length;
+    const more = others === 0 ? '' : ` and ${others} more (--json lists them)`;
+    return `  ${places.join(', ')}${more}: ${reason}`;
+  });
+
+const sectionOf = (title: string, notes: Note[]): string =>
+  notes.length === 0 ? '' : `\n${title} (${notes.length}):\n${linesOf(notes).join('\n')}\n`;
+
+const reportOf = (out: string, imported: Imported): string => {
+  const { catalog, secrets, missing, plans, noCounterpart, assumed } = imported;
+  const targets = catalog.flatMap((model) => model.targets);
+  const toFill = missing.length === 0 ? '' : `; add ${missing.join(', ')}`;
+  const [file, credentials] = [join(out, 'catalog.json'), join(out, 'secrets.json')];
+  return `${file}: ${catalog.length} models, ${targets.length} targets
+${credentials}: ${Object.keys(secrets).length} credentials${toFill}
+${join(out, 'plans.json')}: ${plans.projects.length} projects, ${plans.plans.length} plans, ${plans.keys.length} keys, ${plans.budgets.length} budgets
+${sectionOf('No counterpart', noCounterpart)}${sectionOf('Assumed', assumed)}
+Next:
+  ${PROGRAM.start} --catalog ${file} --secrets ${credentials}
+  ${PROGRAM.admin} apply ${join(out, 'plans.json')}
+  ${PROGRAM.admin} doctor
+`;
+};
+
+/** Nothing is written that the router would reject. @throws UsageError */
+const checkCatalog = (catalog: Imported['catalog']): void => {
+  try {
+    parseModels(catalog);
+  } catch (cause) {
+    throw new UsageError(cause instanceof Error ? cause.message : `${cause}`, { cause });
+  }
+};
+
+const run = async (args: string[]): Promise<void> => {
+  const { values, positionals } = parse(args);
+  const [format = '', file, ...surplus] = positionals;
+  if (values.help || positionals.length === 0) {
+    process.stdout.write(`${USAGE}\n`);
+    return;
+  }
+  const read = Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
+  if (!read) throw new UsageError(`Unknown format '${format}': litellm or openrouter.\n\n${USAGE}`);
+  if (file === undefined || surplus.length > 0) throw new UsageError(`Name one file.\n\n${USAGE}`);
+  const imported = await read(file, values);
+  checkCatalog(imported.catalog);
+  const { out } = values;
+  await mkdir(out, { recursive: true });
+  const write = (name: string, value: unknown, mode: number) =>
+    writeFile(join(out, name), `${JSON.stringify(value, null, 2)}\n`, { mode });
+  await write('catalog.json', imported.catalog, 0o644);
+  await write('secrets.json', imported.secrets, 0o600);
+  await write('plans.json', imported.plans, 0o644);
+  const { secrets, ...shown } = imported;
+  process.stdout.write(
+    values.json
+      ? `${JSON.stringify({ ...shown, secrets: Object.keys(secrets) }, null, 2)}\n`
+      : reportOf(out, imported),
+  );
+};
+
+run(process.argv.slice(2)).catch((error: unknown) => {
+  process.exitCode = error instanceof UsageError ? 2 : 1;
+  if (!(error instanceof UsageError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+});

@@ -1,0 +1,123 @@
+import * as z from 'zod';
+import type { Model } from '../../lambdas/catalog/catalog.ts';
+import { type Facts, knownOf } from './facts.ts';
+import { type Imported, type Note, onePlan } from './imported.ts';
+import type { Env } from './litellm-models.ts';
+import { errorAt, parseSource, type Source } from './read-source.ts';
+
+const Price = z
+  .union([z.number(), z.string().regex(/^-?\d+(?:\.\d+)?(?:e-?\d+)?$/i, 'must be a number')])
+  .transform(Number)
+  .nullish();
+const Words = z.array(z.string()).nullish();
+
+const Listed = z.looseObject({
+  id: z.string().min(1),
+  name: z.string().nullish(),
+  created: z.number().nullish(),
+  context_length: z.number().positive().nullish(),
+  architecture: z.looseObject({ input_modalities: Words, output_modalities: Words }).nullish(),
+  pricing: z.looseObject({ prompt: Price, completion: Price, input_cache_read: Price }).nullish(),
+  top_provider: z.looseObject({ max_completion_tokens: z.number().positive().nullish() }).nullish(),
+  supported_parameters: Words,
+});
+type Listed = z.infer<typeof Listed>;
+
+/** The answer of `GET /api/v1/models`, or its list alone. */
+const List = z.union([
+  z.looseObject({ data: z.array(Listed).min(1) }).transform(({ data }) => data),
+  z.array(Listed).min(1),
+]);
+
+const SECRET = 'OPENROUTER_API_KEY';
+const TARGET = {
+  upstream: 'openrouter',
+  protocol: 'chat',
+  baseUrl: 'https://openrouter.ai/api/v1',
+} as const;
+const ID = /^[^/\s'"`$\\\p{C}]+\/[^\s'"`$\\\p{C}]+$/u;
+
+/** Kinds of prices that a request has besides its tokens. */
+const OTHER_PRICES = ['request', 'image', 'web_search', 'internal_reasoning', 'input_cache_write'];
+
+/** Why a model of the list cannot be called. */
+const reasonAgainst = ({ id, architecture, pricing }: Listed): string | undefined => {
+  if (!ID.test(id)) return 'an id looks like vendor/model';
+  const outputs = architecture?.output_modalities ?? ['text'];
+  if (!outputs.includes('text'))
+    return `it makes ${outputs.join(', ')}: the router serves text generation only`;
+  // OpenRouter's own routers have the price -1: that of the model they choose.
+  return (pricing?.prompt ?? 0) < 0
+    ? 'its price is that of another model, which it chooses'
+    : undefined;
+};
+
+const factsOf = (listed: Listed): Facts => {
+  const { context_length: context, pricing, top_provider: provider, architecture } = listed;
+  const parameters = listed.supported_parameters;
+  const inputs = architecture?.input_modalities;
+  return {
+    max_input_tokens: context,
+    max_output_tokens: provider?.max_completion_tokens,
+    input_cost_per_token: pricing?.prompt,
+    output_cost_per_token: pricing?.completion,
+    cache_read_input_token_cost: pricing?.input_cache_read,
+    supports_function_calling: parameters?.includes('tools'),
+    supports_vision: inputs?.includes('image'),
+  };
+};
+
+const unusedPrices = ({ id, pricing }: Listed): Note[] =>
+  OTHER_PRICES.filter((kind) => Number(pricing?.[kind] ?? 0) > 0).map((kind) => ({
+    place: `${id}.pricing.${kind}`,
+    reason: 'add it to the prices of the target: docs/costs.md',
+  }));
+
+/** @throws UsageError with a line for what is not of the form, or for a chosen id that the list has not */
+export const importOpenrouter = (
+  source: Source,
+  chosen: string[],
+  { env, baseUrl, now }: { env: Env; baseUrl: string | undefined; now: number },
+): Imported => {
+  const listed = parseSource(source, List);
+  const absent = chosen.find((id) => !listed.some((model) => model.id === id));
+  if (absent !== undefined) throw errorAt(source, [], `it has no model ${absent}`);
+  const wanted = listed.filter(({ id }) => chosen.length === 0 || chosen.includes(id));
+  const noCounterpart: Note[] = [];
+  const assumed: Note[] = [];
+  const catalog: Model[] = [];
+  for (const model of wanted) {
+    const reason = reasonAgainst(model);
+    if (reason !== undefined) {
+      noCounterpart.push({ place: model.id, reason });
+      continue;
+    }
+    const { id, name, created } = model;
+    const target = { ...TARGET, ...(baseUrl && { baseUrl }), model: id, secret: SECRET };
+    const known = knownOf([factsOf(model)], target, id);
+    const { sizes, prices } = known;
+    assumed.push(...known.assumed);
+    noCounterpart.push(...unusedPrices(model));
+    catalog.push({
+      id,
+      display_name: name || id,
+      created: created ?? Math.floor(now / 1_000),
+      owned_by: id.split('/')[0] ?? id,
+      ...sizes,
+      input_price_per_m: prices?.input ?? 0,
+      output_price_per_m: prices?.output ?? 0,
+      ...(prices?.cached !== undefined && { cached_input_price_per_m: prices.cached }),
+      targets: [target],
+    });
+  }
+  if (catalog.length === 0) throw errorAt(source, [], 'no model of it can be called');
+  const { [SECRET]: credential } = env;
+  return {
+    catalog,
+    secrets: credential ? { [SECRET]: credential } : {},
+    missing: credential ? [] : [SECRET],
+    plans: onePlan('imported'),
+    noCounterpart,
+    assumed,
+  };
+};

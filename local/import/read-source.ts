@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises';
+import { LineCounter, parseDocument } from 'yaml';
+import * as z from 'zod';
+import { UsageError } from '../usage-error.ts';
+
+type Path = readonly PropertyKey[];
+
+/** A YAML or JSON file, which is YAML too. */
+export type Source = {
+  file: string;
+  value: unknown;
+  /** The line of a value, or of the nearest one around it that exists. */
+  lineOf(path: Path): number;
+};
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : `${error}`);
+
+const Located = z.object({ range: z.tuple([z.number()], z.number()) });
+
+/** @throws UsageError with the file, and the line if it is neither YAML nor JSON */
+export const readSource = async (file: string): Promise<Source> => {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new UsageError(`Cannot read ${file}: ${messageOf(cause)}.`, { cause });
+  });
+  const lineCounter = new LineCounter();
+  // Its pretty errors quote the file, which may have credentials.
+  const document = parseDocument(text, { lineCounter, merge: true, prettyErrors: false });
+  const lineAt = (offset: number): number => lineCounter.linePos(offset).line;
+  const [error] = document.errors;
+  if (error) {
+    throw new UsageError(`${file}:${lineAt(error.pos[0])}: ${error.message}`, { cause: error });
+  }
+  const lineOf = (path: Path): number => {
+    for (let length = path.length; length > 0; length--) {
+      const node = Located.safeParse(document.getIn(path.slice(0, length), true));
+      if (node.success) return lineAt(node.data.range[0]);
+    }
+    return 1;
+  };
+  try {
+    return { file, value: document.toJS(), lineOf };
+  } catch (cause) {
+    throw new UsageError(`${file}: ${messageOf(cause)}`, { cause });
+  }
+};
+
+/** `model_list[0].litellm_params` */
+export const placeOf = (path: Path): string => z.core.toDotPath([...path]);
+
+/** An error that names a line of the file. */
+export const errorAt = ({ file, lineOf }: Source, path: Path, message: string): UsageError =>
+  new UsageError(
+    `${file}:${lineOf(path)}: ${path.length === 0 ? '' : `${placeOf(path)}: `}${message}`,
+  );
+
+/** @throws UsageError with a line for each value of another form */
+export const parseSource = <Schema extends z.ZodType>(
+  source: Source,
+  schema: Schema,
+): z.output<Schema> => {
+  const parsed = schema.safeParse(source.value);
+  if (parsed.success) return parsed.data;
+  const lines = parsed.error.issues.map(
+    ({ path, message }) => errorAt(source, path, message).message,
+  );
+  throw new UsageError(lines.join('\n'), { cause: parsed.error });
+};
