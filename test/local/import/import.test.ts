@@ -11,7 +11,7 @@ import {
 } from '../../../local/embedded-upstream/server.ts';
 import { readOwnCatalog } from '../../../local/own-catalog.ts';
 import { startLocal } from '../../../local/start.ts';
-import { runCli } from '../../support/run-cli.ts';
+import { runCli, runScript } from '../../support/run-cli.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const fixture = (name: string): string =>
@@ -46,7 +46,7 @@ const env = () => ({
 });
 
 const runImport = (args: string[], more: Record<string, string> = {}) =>
-  runCli(args, { ...env(), ...more }, 'local/import/main.ts');
+  runScript('local/import/main.ts', args, { ...env(), ...more });
 
 const Notes = z.array(z.object({ place: z.string(), reason: z.string() }));
 const Report = z.object({
