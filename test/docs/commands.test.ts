@@ -20,9 +20,13 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const hasCurl = spawnSync('curl', ['--version']).status === 0;
 const folder = temporaryFolder('docs-commands');
 
-const PAGES = ['README.md', 'CONTRIBUTING.md', ...readdirSync(join(root, 'docs')).sort()]
-  .filter((name) => name.endsWith('.md'))
-  .map((name) => (/^[A-Z]/.test(name) ? name : `docs/${name}`));
+const PAGES = [
+  ...['README.md', 'CONTRIBUTING.md'],
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .sort()
+    .map((name) => `docs/${name}`),
+];
 
 /** The blocks of a page in one language. */
 const blocksIn = (page: string, language: string): string[] =>

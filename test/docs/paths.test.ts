@@ -118,3 +118,28 @@ describe('docs/naming.md', () => {
     expect(names.filter((name) => !new RegExp(String.raw`\b${name}\b`).test(code))).toEqual([]);
   });
 });
+
+describe('the pages by reader', () => {
+  const DOORS = ['docs/calling.md', 'docs/operating.md', 'docs/finance.md', 'docs/on-call.md'];
+
+  test.each([...DOORS, 'docs/README.md', 'CONTRIBUTING.md'])(
+    '%s begins with a picture and a command, and has at most 1,500 words',
+    (page) => {
+      const text = readFileSync(join(root, page), 'utf8');
+      const [, first = ''] = /^(.*?```sh\n.*?)```/s.exec(text) ?? [];
+      expect(first).toMatch(/^# .+\n\n(?:```mermaid\n|!\[)/);
+      expect(text.split(/\s+/).length).toBeLessThanOrEqual(1_500);
+    },
+  );
+
+  test('every page of docs/ is one or two links away from docs/README.md', () => {
+    const linked = (page: string) =>
+      [...readFileSync(join(root, page), 'utf8').matchAll(LINK)]
+        .map(([, link = '']) => normalize(join(dirname(page), link.split('#')[0] ?? '')))
+        .filter((path) => path.endsWith('.md') && existsSync(join(root, path)));
+    const near = linked('docs/README.md');
+    const reached = new Set([...near, ...near.flatMap(linked)]);
+    const own = pages.filter((page) => /^docs\/[^/]+\.md$/.test(page) && page !== 'docs/README.md');
+    expect(own.filter((page) => !reached.has(page))).toEqual([]);
+  });
+});
