@@ -1,0 +1,194 @@
+/** What a provider limits; input and output are tokens, `tokens` their sum. */
+export const QUOTA_KINDS = ['requests', 'tokens', 'input', 'output'] as const;
+export type Amounts = { [Kind in (typeof QUOTA_KINDS)[number]]?: number };
+
+/** Requests of one tenant, which share its weight. */
+type Flow = {
+  /** Virtual time, in minutes of the quota by weight: what the flow got since it last was level with those that wait. */
+  tag: number;
+  /** Milliseconds since the epoch. */
+  seen: number;
+  /** Of its first request that waits. */
+  needs?: Amounts;
+};
+
+/** What all processes share of a quota. The tags are relative to the lowest of a flow that waits. */
+export type Queue = { at: number; levels: Amounts; flows: Record<string, Flow> };
+
+export type Ask = { flow: string; weight: number; amounts: Amounts };
+
+/** What became known after a request was admitted: what it counted above its estimate, and what the provider has left. */
+export type Correction = Ask & { remaining?: Amounts | undefined };
+
+export type Quota = { limits: Amounts };
+
+/** A provider counts a little differently, and other programs may use its key. */
+const SHARE_USED = 0.98;
+const MINUTE_MS = 60_000;
+/** What the quota collects while nobody asks. */
+const BURST_MS = 5_000;
+/** Of a flow that is not seen for so long nobody waits any more. Longer than the pause between two looks. */
+export const PLACE_MS = 2_500;
+/** What a flow got is forgotten. */
+const FORGET_MS = 30_000;
+/** Stored levels are rounded to thousandths. */
+const EXACTNESS = 0.002;
+
+const kindsOf = ({ limits }: Quota) => QUOTA_KINDS.filter((kind) => limits[kind] !== undefined);
+
+/** A millisecond. */
+const rateOf = ({ limits }: Quota, kind: keyof Amounts): number =>
+  (SHARE_USED * (limits[kind] ?? 0)) / MINUTE_MS;
+export const burstOf = (quota: Quota, kind: keyof Amounts): number => rateOf(quota, kind) * BURST_MS;
+
+/** The share of a minute's quota that a request takes of what is scarcest for it. */
+export const costOf = (quota: Quota, { amounts, weight }: Ask): number =>
+  Math.max(...kindsOf(quota).map((kind) => (amounts[kind] ?? 0) / (quota.limits[kind] ?? 1))) /
+  weight;
+
+const mapKinds = (quota: Quota, valueOf: (kind: keyof Amounts) => number): Amounts =>
+  Object.fromEntries(kindsOf(quota).map((kind) => [kind, valueOf(kind)]));
+
+const minus = (quota: Quota, one: Amounts, other: Amounts): Amounts =>
+  mapKinds(quota, (kind) => (one[kind] ?? 0) - (other[kind] ?? 0));
+
+/** A clock that is behind that of the last writer adds nothing; one that is ahead adds at most a burst. */
+const refilled = (before: Queue | undefined, quota: Quota, now: number): Queue => {
+  const at = Math.max(now, before?.at ?? 0);
+  const passed = at - (before?.at ?? 0);
+  const levels = mapKinds(quota, (kind) => {
+    const burst = burstOf(quota, kind);
+    return Math.min(burst, (before?.levels[kind] ?? burst) + passed * rateOf(quota, kind));
+  });
+  const flows = Object.entries(before?.flows ?? {}).flatMap(([name, { needs, ...flow }]) => {
+    if (flow.seen < at - FORGET_MS) return [];
+    const isWaiting = needs !== undefined && flow.seen >= at - PLACE_MS;
+    return [[name, isWaiting ? { ...flow, needs } : flow] as const];
+  });
+  return { at, levels, flows: Object.fromEntries(flows) };
+};
+
+const correct = (queue: Queue, correction: Correction, quota: Quota): void => {
+  const { flow, amounts, remaining = {} } = correction;
+  queue.levels = mapKinds(quota, (kind) => {
+    const level = (queue.levels[kind] ?? 0) - (amounts[kind] ?? 0);
+    // The provider may lower what is left, never raise it: others use its key, or it counts more.
+    const most = Math.min(burstOf(quota, kind), remaining[kind] ?? Number.POSITIVE_INFINITY);
+    return Math.max(-(quota.limits[kind] ?? 0), Math.min(most, level));
+  });
+  const known = queue.flows[flow];
+  const shares = kindsOf(quota)
+    .map((kind) => (amounts[kind] ?? 0) / (quota.limits[kind] ?? 1))
+    .filter((share) => share !== 0);
+  if (known && shares.length > 0) known.tag += Math.max(...shares) / correction.weight;
+};
+
+/** A request above the burst passes when as much is there as can be. */
+const fits = (quota: Quota, free: Amounts, amounts: Amounts): boolean =>
+  kindsOf(quota).every(
+    (kind) =>
+      (free[kind] ?? 0) + EXACTNESS >= Math.min(amounts[kind] ?? 0, burstOf(quota, kind)),
+  );
+
+const waitFor = (quota: Quota, free: Amounts, amounts: Amounts): number =>
+  Math.max(
+    1,
+    ...kindsOf(quota).map((kind) => {
+      const missing = Math.min(amounts[kind] ?? 0, burstOf(quota, kind)) - (free[kind] ?? 0);
+      return Math.ceil(missing / rateOf(quota, kind));
+    }),
+  );
+
+/** Those of one flow in the order in which they pass; `others` waits in another process. */
+type Row = { flow: Flow; tag: number; asks: { ask: Ask; index: number }[]; others?: Amounts };
+
+/** The asks by their flows, with the flows that wait elsewhere. A flow that was away has no credit from that time. */
+const rowsOf = (queue: Queue, asks: readonly Ask[]): Row[] => {
+  const rows = new Map<string, Row>();
+  for (const [index, ask] of asks.entries()) {
+    const flow = queue.flows[ask.flow] ?? { tag: 0, seen: queue.at };
+    queue.flows[ask.flow] = flow;
+    const row = rows.get(ask.flow) ?? { flow, tag: Math.max(0, flow.tag), asks: [] };
+    rows.set(ask.flow, row);
+    row.asks.push({ ask, index });
+  }
+  for (const [name, flow] of Object.entries(queue.flows)) {
+    if (flow.needs && !rows.has(name)) {
+      rows.set(name, { flow, tag: flow.tag, asks: [], others: flow.needs });
+    }
+  }
+  return [...rows.values()];
+};
+
+const lowest = (rows: Row[]): Row | undefined => {
+  let found: Row | undefined;
+  for (const row of rows) {
+    if (row.asks.length === 0 && !row.others) continue;
+    if (!found || row.tag < found.tag) found = row;
+  }
+  return found;
+};
+
+/** Tags are relative to the lowest that waits; where nobody waits, all are level. */
+const levelled = ({ flows, ...queue }: Queue): Queue => {
+  const all = Object.entries(flows);
+  const waiting = all.filter(([, { needs }]) => needs !== undefined);
+  const floor = Math.min(...waiting.map(([, { tag }]) => tag));
+  const kept = all.filter(([, { tag, needs }]) => needs !== undefined || tag > floor);
+  return {
+    ...queue,
+    flows: Object.fromEntries(
+      kept.map(([name, flow]) => [name, { ...flow, tag: flow.tag - floor }]),
+    ),
+  };
+};
+
+/**
+ * Start-time fair queueing over a bucket, as one step of a process: who of those that wait in it is admitted, and how long the
+ * others have to wait at least (ms; 0 for the admitted). The flow with the lowest tag comes first. Its need is kept free for it
+ * until its process looks, so that no look of another process is waited for.
+ */
+export const decide = (
+  before: Queue | undefined,
+  { asks, corrections }: { asks: readonly Ask[]; corrections: readonly Correction[] },
+  { quota, now }: { quota: Quota; now: number },
+): { queue: Queue; waits: number[] } => {
+  const queue = refilled(before, quota, now);
+  for (const correction of corrections) correct(queue, correction, quota);
+  const rows = rowsOf(queue, asks);
+  const waits = asks.map(() => 0);
+  const blocked = new Map<Row, Amounts>();
+  let free = queue.levels;
+  for (let row = lowest(rows); row; row = lowest(rows)) {
+    const { others } = row;
+    if (others) {
+      free = minus(quota, free, others);
+      delete row.others;
+      continue;
+    }
+    const [next] = row.asks.splice(0, 1);
+    if (!next) continue;
+    const { ask, index } = next;
+    const { amounts } = ask;
+    row.tag += costOf(quota, ask);
+    if (blocked.has(row) || !fits(quota, free, amounts)) {
+      if (!blocked.has(row)) blocked.set(row, amounts);
+      waits[index] = waitFor(quota, free, amounts);
+    } else {
+      queue.levels = minus(quota, queue.levels, amounts);
+      row.flow.tag = row.tag;
+    }
+    free = minus(quota, free, amounts);
+  }
+  for (const { flow: name } of asks) {
+    const flow = queue.flows[name];
+    if (!flow) continue;
+    flow.seen = queue.at;
+    delete flow.needs;
+  }
+  for (const [{ flow }, amounts] of blocked) {
+    flow.tag = Math.max(0, flow.tag);
+    flow.needs = amounts;
+  }
+  return { queue: levelled(queue), waits };
+};

@@ -1,0 +1,44 @@
+import { type Amounts, QUOTA_KINDS, type Queue } from './fair-queue.ts';
+
+/** Amounts in the order of `QUOTA_KINDS`, rounded; `null` for what the quota does not limit. */
+const listOf = (amounts: Amounts, decimals: number): (number | null)[] =>
+  QUOTA_KINDS.map((kind) => {
+    const amount = amounts[kind];
+    return amount === undefined ? null : Number(amount.toFixed(decimals));
+  });
+
+const amountsIn = (list: (number | null)[]): Amounts =>
+  Object.fromEntries(
+    QUOTA_KINDS.flatMap((kind, index) => {
+      const amount = list[index];
+      return Number.isFinite(amount) ? [[kind, amount]] : [];
+    }),
+  );
+
+type Row = [name: string, tag: number, ago: number, needs?: (number | null)[]];
+
+/** Short, because an item of a kilobyte more costs a write more: 100 flows that wait are 4 KB. */
+export const textOf = ({ at, levels, flows }: Queue): string =>
+  JSON.stringify([
+    at,
+    listOf(levels, 3),
+    Object.entries(flows).map(([name, { tag, seen, needs }]): Row => {
+      const row: Row = [name, Number(tag.toFixed(9)), at - seen];
+      return needs ? [...row, listOf(needs, 0)] as Row : row;
+    }),
+  ]);
+
+/** Undefined for a text that is none of this release: the queue begins anew. */
+export const queueIn = (text: string | undefined): Queue | undefined => {
+  try {
+    const [at, levels, rows]: [number, (number | null)[], Row[]] = JSON.parse(text ?? '');
+    if (!Number.isFinite(at)) return undefined;
+    const flows = rows.map(([name, tag, ago, needs]) => {
+      const flow = { tag, seen: at - ago };
+      return [name, needs ? { ...flow, needs: amountsIn(needs) } : flow] as const;
+    });
+    return { at, levels: amountsIn(levels), flows: Object.fromEntries(flows) };
+  } catch {
+    return undefined;
+  }
+};

@@ -1,0 +1,217 @@
+import type { ShareStore, StoredQueue } from '../../stores/share-store.ts';
+import { StoreUnavailable } from '../../stores/store-unavailable.ts';
+import { type Clock, withTimeout } from '../../support/clock.ts';
+import { oncePer } from '../../support/once-per.ts';
+import { type Ask, type Correction, decide, type Quota } from './fair-queue.ts';
+import { queueIn, textOf } from './queue-text.ts';
+
+/** A quota that targets declare, by the name that all processes know it by. */
+export type NamedQuota = Quota & { name: string };
+
+/** `isUnchecked`: the table failed, and the provider decides. `waitMs`: how long a denied request had to wait yet, at least. */
+export type Place =
+  | { isAdmitted: true; isUnchecked: boolean }
+  | { isAdmitted: false; waitMs: number };
+
+/**
+ * Fair shares of providers' quotas, over all processes. It is an optimisation as the breakers are: where its table fails,
+ * requests are sent.
+ */
+export type Shares = {
+  /** Waits up to `patienceMs` for the turn of a request. */
+  take(quota: NamedQuota, ask: Ask, options: TakeOptions): Promise<Place>;
+  /** Notes what a request counted; it travels with the next look of this process, and costs no write. */
+  correct(quota: NamedQuota, correction: Correction): void;
+};
+
+type TakeOptions = { patienceMs: number; signal: AbortSignal };
+
+/** Those that wait are looked after so often at least: their places are kept for 2.5 s. */
+const LONGEST_PAUSE_MS = 2_000;
+const SHORTEST_PAUSE_MS = 25;
+/** Of one look, which may take several writes. */
+const LOOK_TIMEOUT_MS = 500;
+/** What was read or written is taken for the latest. */
+const FRESH_MS = 50;
+/** Without checks, after a table failed. */
+const UNCHECKED_MS = 2_000;
+/** Writes of one look that other processes precede. */
+const MAX_TRIES = 6;
+/** A correction that no request of this process followed is obsolete: the bucket has been filled since. */
+const CORRECTION_LIFE_MS = 60_000;
+
+type Waiting = {
+  ask: Ask;
+  until: number;
+  /** As the last look found it; undefined before the first one. */
+  waitMs?: number;
+  end(place: Place): void;
+};
+
+/** What this process knows of one quota. */
+type Line = {
+  quota: NamedQuota;
+  waiting: Waiting[];
+  corrections: (Correction & { at: number })[];
+  latest?: StoredQueue & { at: number };
+  isRunning: boolean;
+  uncheckedUntil: number;
+  /** Ends the pause before the next look. */
+  wake(): void;
+};
+
+type Parts = { store: ShareStore; clock: Clock; random(): number };
+
+const lineOf = (quota: NamedQuota): Line => ({
+  quota,
+  waiting: [],
+  corrections: [],
+  isRunning: false,
+  uncheckedUntil: 0,
+  wake: () => {},
+});
+
+/** One look of a process: all that wait in it are decided in one write, so that many cost as little as one. */
+const createLook = ({ store, clock, random }: Parts) => {
+  let writes = 0;
+  const nameOfWrite = (): string => {
+    writes += 1;
+    return `${random().toString(36).slice(2)}-${writes}`;
+  };
+
+  const read = async (line: Line): Promise<StoredQueue | undefined> => {
+    const { latest, quota } = line;
+    if (latest && clock.now() - latest.at < FRESH_MS) return latest;
+    return store.readQueue(quota.name);
+  };
+
+  /** How long each of `asks` has to wait; undefined if other processes were faster each time. */
+  return async (line: Line, asks: Ask[], corrections: Correction[]) => {
+    const { quota } = line;
+    let stored = await read(line);
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const before = queueIn(stored?.text);
+      const { queue, waits } = decide(before, { asks, corrections }, { quota, now: clock.now() });
+      const next = { text: textOf(queue), by: nameOfWrite() };
+      const written = await store.writeQueue(quota.name, next, stored?.version ?? 0);
+      stored = written.stored;
+      if (stored) line.latest = { ...stored, at: clock.now() };
+      if (written.isWritten) return waits;
+    }
+    return undefined;
+  };
+};
+
+export const createShares = (parts: Parts): Shares => {
+  const { clock, random } = parts;
+  const look = createLook(parts);
+  const lines = oncePer(new Map<string, Line>(), (name) => lineOf({ name, limits: {} }));
+
+  const remove = (line: Line, gone: (one: Waiting) => Place | undefined): void => {
+    line.waiting = line.waiting.filter((one) => {
+      const place = gone(one);
+      if (place) one.end(place);
+      return !place;
+    });
+  };
+
+  const correct = (line: Line, correction: Correction): void => {
+    line.corrections.push({ ...correction, at: clock.now() });
+  };
+
+  const giveBack = (line: Line, { amounts, ...ask }: Ask): void => {
+    const returned = Object.entries(amounts).map(([kind, amount]) => [kind, -amount]);
+    correct(line, { ...ask, amounts: Object.fromEntries(returned) });
+  };
+
+  const send = (line: Line): void => {
+    line.uncheckedUntil = clock.now() + UNCHECKED_MS;
+    remove(line, () => ({ isAdmitted: true, isUnchecked: true }));
+  };
+
+  const lookAt = async (line: Line): Promise<void> => {
+    const waiting = [...line.waiting];
+    const now = clock.now();
+    const corrections = line.corrections.filter(({ at }) => at > now - CORRECTION_LIFE_MS);
+    const asks = waiting.map(({ ask }) => ask);
+    const looked = await withTimeout(clock, LOOK_TIMEOUT_MS, look(line, asks, corrections));
+    if (!looked) return send(line);
+    const { value: waits } = looked;
+    if (!waits) return;
+    line.corrections = line.corrections.filter((one) => !corrections.includes(one));
+    for (const [index, one] of waiting.entries()) {
+      const waitMs = waits[index] ?? 0;
+      one.waitMs = waitMs;
+      // It left during the look.
+      if (waitMs === 0 && !line.waiting.includes(one)) giveBack(line, one.ask);
+    }
+    remove(line, ({ waitMs, until }) => {
+      if (waitMs === 0) return { isAdmitted: true, isUnchecked: false };
+      // At once: those before it would have to leave.
+      const isHopeless = waitMs !== undefined && clock.now() + waitMs > until;
+      return isHopeless ? { isAdmitted: false, waitMs } : undefined;
+    });
+  };
+
+  /** Until the first of them may pass, or gives up. */
+  const pauseOf = ({ waiting }: Line): number => {
+    const now = clock.now();
+    // What came during a look is looked after at once.
+    const next = Math.min(...waiting.map(({ waitMs = 0, until }) => Math.min(waitMs, until - now)));
+    const jitter = SHORTEST_PAUSE_MS * random();
+    return Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, next)) + jitter;
+  };
+
+  const rest = (line: Line): Promise<void> =>
+    new Promise((resolve) => {
+      const cancel = clock.after(pauseOf(line), resolve);
+      line.wake = () => {
+        cancel();
+        resolve();
+      };
+    });
+
+  const run = async (line: Line): Promise<void> => {
+    line.isRunning = true;
+    while (line.waiting.length > 0) {
+      try {
+        await lookAt(line);
+      } catch (error) {
+        send(line);
+        if (!(error instanceof StoreUnavailable)) throw error;
+      }
+      const now = clock.now();
+      remove(line, ({ until, waitMs }) =>
+        until <= now && waitMs !== undefined ? { isAdmitted: false, waitMs } : undefined,
+      );
+      if (line.waiting.length > 0) await rest(line);
+    }
+    line.isRunning = false;
+  };
+
+  const take: Shares['take'] = (quota, ask, { patienceMs, signal }) => {
+    const line = lines(quota.name);
+    line.quota = quota;
+    const now = clock.now();
+    if (now < line.uncheckedUntil) return Promise.resolve({ isAdmitted: true, isUnchecked: true });
+    return new Promise((resolve) => {
+      const leave = () => remove(line, (one) => (one === mine ? { isAdmitted: false, waitMs: 0 } : undefined));
+      const mine: Waiting = {
+        ...{ ask, until: now + patienceMs },
+        end: (place) => {
+          signal.removeEventListener('abort', leave);
+          resolve(place);
+        },
+      };
+      signal.addEventListener('abort', leave, { once: true });
+      line.waiting.push(mine);
+      if (line.isRunning) line.wake();
+      else void run(line);
+    });
+  };
+
+  return {
+    take,
+    correct: ({ name }, correction) => correct(lines(name), correction),
+  };
+};

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createShares } from '../../lambdas/routing/shares/shares.ts';
+import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
+import { createDynamoShareStore } from '../../lambdas/stores/dynamo/share-store.ts';
+import { SEED } from '../support/seeds.ts';
+import { FAULT_SETS } from './fault-sets.ts';
+import { NO_FAULTS } from './faulty-network.ts';
+import { type CreateShares, type ShareFaults, simulateShares } from './share-world.ts';
+
+const SEEDS = Math.ceil(Number(process.env.SIMULATION_SEEDS ?? 5_000) / 16);
+/** A soak on a busy machine takes some minutes for each set of faults. */
+const TIMEOUT_MS = 3_600_000;
+
+const { stackTraceLimit } = Error;
+beforeAll(() => {
+  Error.stackTraceLimit = 0;
+});
+afterAll(() => {
+  Error.stackTraceLimit = stackTraceLimit;
+});
+
+const create: CreateShares = (client, { clock, random }) =>
+  createShares({
+    store: createDynamoShareStore({ client: createSdkClient(client, clock), tableName: 'meters' }),
+    clock,
+    random,
+  });
+
+const run = async (faults: ShareFaults, createThese: CreateShares) => {
+  const failed: { seed: number; broken: string[] }[] = [];
+  const modest = { got: 0, fair: 0 };
+  for (let seed = SEED; seed < SEED + SEEDS && failed.length < 3; seed += 1) {
+    const { broken, modest: one } = await simulateShares(seed, faults, createThese);
+    modest.got += one.got;
+    modest.fair += one.fair;
+    if (broken.length > 0) failed.push({ seed, broken: broken.slice(0, 5) });
+  }
+  return { failed, share: modest.got / modest.fair };
+};
+
+/** Whose tables answer, so that each request is decided by the shares. */
+const SOUND: Record<string, ShareFaults> = {
+  calm: NO_FAULTS,
+  duplicates: { ...NO_FAULTS, duplicate: 0.2 },
+  'clocks 5 s apart': { ...NO_FAULTS, skewMs: 2_500 },
+};
+const TROUBLED: Record<string, ShareFaults> = {
+  crashes: { ...NO_FAULTS, crash: 0.5 },
+  'lost answers': FAULT_SETS['lost answers'] ?? NO_FAULTS,
+  'late writes': FAULT_SETS['late writes'] ?? NO_FAULTS,
+  throttling: FAULT_SETS.throttling ?? NO_FAULTS,
+  'everything at once': {
+    ...(FAULT_SETS['crashes and everything else'] ?? NO_FAULTS),
+    skewMs: 2_500,
+  },
+};
+/** Of what a perfect scheduler gives to the tenants that do not flood. */
+const LEAST_SHARE = 0.98;
+
+describe(`in ${SEEDS} schedules`, () => {
+  test.each(Object.entries(SOUND))(
+    'shares under %s keep the quota, leave nobody waiting and give modest tenants what is theirs',
+    async (_, faults) => {
+      const { failed, share } = await run(faults, create);
+      expect(failed).toEqual([]);
+      expect(share).toBeGreaterThan(LEAST_SHARE);
+    },
+    TIMEOUT_MS,
+  );
+
+  test.each(Object.entries(TROUBLED))(
+    'shares under %s keep the quota in all that the table decided',
+    async (_, faults) => {
+      expect((await run(faults, create)).failed).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test('the simulation detects shares that admit everybody', async () => {
+    const lawless: CreateShares = () => ({
+      take: async () => ({ isAdmitted: true, isUnchecked: false }),
+      correct: () => {},
+    });
+    expect((await run(NO_FAULTS, lawless)).failed).toHaveLength(3);
+  });
+
+  test('the simulation detects shares that serve whoever comes first', async () => {
+    const inOneRow: CreateShares = (client, parts) => {
+      const shares = create(client, parts);
+      return {
+        ...shares,
+        take: (quota, ask, options) =>
+          shares.take(quota, { ...ask, flow: 'all', weight: 1 }, options),
+      };
+    };
+    expect((await run(NO_FAULTS, inOneRow)).failed).toHaveLength(3);
+  });
+});
