@@ -1,4 +1,5 @@
 import { createExplainRequest, createExplainSession, createGetUsage } from '#late/reports';
+import { createTakeSeat } from '#late/seat';
 import type { Catalog } from './catalog/catalog.ts';
 import { createCancel } from './endpoints/cancel.ts';
 import { createCancellations } from './endpoints/cancellations.ts';
@@ -109,6 +110,7 @@ export const createRouter = ({
   answers,
   keepMs = DAY_MS,
   openResponses,
+  openShares,
   state: stage = { mode: 'off', keepMs: 30 * DAY_MS },
   upstream,
   log,
@@ -138,6 +140,8 @@ export const createRouter = ({
     clock,
     log,
     passesTraceparent,
+    takeSeat:
+      openShares && atFirstCall(() => createTakeSeat({ store: openShares(), clock, randomBytes })),
   });
   const refusals = createRefusals({ store: records, clock, randomBytes });
   const seal = createSeal({ store: records, clock, randomBytes });

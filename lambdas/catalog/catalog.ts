@@ -13,10 +13,6 @@ export const nameOf = oncePer(
   ({ upstream, model }) => `${upstream}/${model}`,
 );
 
-/** Whose money and whose limits at the provider a call of the target uses. */
-export const accountOf = ({ account, upstream, secret = '' }: Target): string =>
-  account ?? `${upstream} ${secret}`;
-
 /** What of a plan decides which models it may route to. */
 type Scope = { models?: string[] | undefined; require?: Policy | undefined };
 

@@ -4,6 +4,7 @@ import { UPSTREAM_PROTOCOLS } from '../protocols/protocol-name.ts';
 import { describeIssue } from '../support/describe-issue.ts';
 import { FAMILIES, type Family, type Framing } from './families.ts';
 import { TargetProfile } from './profiles.ts';
+import { quotaIssues, TargetQuota } from './quota.ts';
 import { retirementIssues } from './retirement.ts';
 import { Day, TargetPrices } from './target-prices.ts';
 
@@ -96,6 +97,7 @@ const TargetFields = z.strictObject({
   counting: z.optional(TargetCounting),
   /** Whose prompt cache it fills: the provider's account; by default that of the upstream and the secret. */
   account: z.optional(z.string().check(z.regex(LABEL, LABEL_FORM))),
+  quota: z.optional(TargetQuota),
   /** Where it processes a request, and for how long it keeps one: words of the operator, which plans may require. */
   region: z.optional(z.string().check(z.regex(LABEL, LABEL_FORM))),
   retention: z.optional(z.string().check(z.regex(LABEL, LABEL_FORM))),
@@ -205,6 +207,12 @@ const Models = z.array(Model).check(z.minLength(1), ({ value, issues }) => {
   }
   for (const [index, member, message] of retirementIssues(value)) {
     issues.push({ code: 'custom', input: value, path: [index, member], message });
+  }
+  for (const [index, target, message] of quotaIssues(value)) {
+    issues.push({
+      ...{ code: 'custom', input: value, message },
+      path: [index, 'targets', target, 'quota'],
+    });
   }
 });
 

@@ -3,6 +3,7 @@ import { memberText } from '../protocols/bytes/splice.ts';
 import type { Marking } from '../protocols/cache/marks.ts';
 import { wireTargetOf } from '../protocols/protocol.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
+import { limitsText, type ProviderLimit } from '../protocols/provider-limits.ts';
 import type { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { LEAST_CACHED } from '../records/explain-cache.ts';
 import { hashParts } from '../records/parts.ts';
@@ -31,7 +32,7 @@ export type Tried = Used & {
   brokeMs?: number;
   error?: UpstreamError;
   /** What the provider's response stated. */
-  limits?: string;
+  limits?: ProviderLimit[];
 };
 
 /** Requests of a model that an environment estimates within a minute; above that, one in a hundred. */
@@ -117,7 +118,7 @@ const attemptOf = (
 ): Attempt => {
   const times = {
     ...{ upstream, model, startedMs, ms },
-    ...omitUndefined({ region, retention, limits }),
+    ...omitUndefined({ region, retention, limits: limits && limitsText(limits) }),
   };
   if (!error) return times;
   const { kind, status, reason } = error;

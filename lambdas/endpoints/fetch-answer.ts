@@ -20,6 +20,7 @@ import type { Keeper } from './endpoint.ts';
 import type { Fuse } from './fuse.ts';
 import { estimateOn } from './prompt.ts';
 import { mapRejectedInput, rejectedParameter } from './rejected-input.ts';
+import type { Seat, TakeSeat } from './seat.ts';
 import type { Settlement } from './settlement.ts';
 import { endingAtStops } from './stop-sequences.ts';
 
@@ -78,12 +79,14 @@ const begin = (tried: Tried[], target: Target, startedMs: number): Tried => {
   return attempt;
 };
 
+const UNCALLED: readonly string[] = ['aborted', 'lossy', 'capacity'];
+
 /** Notes and logs the failed attempts of one call. */
 const createReport = ({ call, model }: CheckedCall, log: Log) => {
   let failedAttempts = 0;
   return ({ target, error }: FailedAttempt) => {
     // The client disconnected, or the target was not called: not a failure of the upstream.
-    if (error.kind === 'aborted' || error.kind === 'lossy') return;
+    if (UNCALLED.includes(error.kind)) return;
     failedAttempts += 1;
     // Reset below if a later target responds.
     const { retryNextTarget, error: told } = classifyFailure(error);
@@ -114,7 +117,12 @@ const notingStart = (batches: EventBatches, used: Counts): EventBatches => {
 };
 
 /** The attempts of a call, and what may keep them from being made. */
-type Attempts = { tried: Tried[]; fuse: Fuse | undefined };
+type Attempts = { tried: Tried[]; fuse: Fuse | undefined; seat: Seat | undefined };
+
+const isShared = (targets: Target[]): boolean => {
+  for (const { quota } of targets) if (quota) return true;
+  return false;
+};
 
 export const createFetchAnswer = ({
   upstream,
@@ -123,6 +131,7 @@ export const createFetchAnswer = ({
   clock,
   log,
   passesTraceparent = false,
+  takeSeat,
 }: {
   upstream: Upstream;
   failover: Pick<Failover, 'open'>;
@@ -131,10 +140,12 @@ export const createFetchAnswer = ({
   log: Log;
   /** Whether upstreams get the caller's `traceparent`. */
   passesTraceparent?: boolean | undefined;
+  /** For calls of targets that declare a capacity. @default none is checked */
+  takeSeat?: TakeSeat | undefined;
 }): FetchAnswer => {
   const openTargets = (
     checked: CheckedCall,
-    { tried, fuse }: Attempts,
+    { tried, fuse, seat }: Attempts,
     { limits, signal }: CallBudget,
   ): Promise<Opened> => {
     const { call, request, model, targets } = checked;
@@ -163,30 +174,35 @@ export const createFetchAnswer = ({
       });
       return opened.then((batches) => notingStart(batches, attempt));
     };
-    return failover.open({
+    const attempt = fuse
+      ? (target: Target) => fuse.attempt(target, tried).then(() => openOn(target))
+      : openOn;
+    const options = {
       targets,
       projectId: call.caller.projectId,
       keyId: call.caller.keyId,
-      onFailure: (failed) => {
+      onFailure: (failed: FailedAttempt) => {
         endLast(tried, sinceStart(), failed.error);
         report(failed);
       },
-      isOfCaller: (error) => rejectedParameter(error, call.body) !== undefined,
-      call: fuse ? (target) => fuse.attempt(target, tried).then(() => openOn(target)) : openOn,
-    });
+      isOfCaller: (error: UpstreamError) => rejectedParameter(error, call.body) !== undefined,
+      call: seat ? seat.before(attempt) : attempt,
+    };
+    return seat ? seat.open(() => failover.open(options)) : failover.open(options);
   };
 
   const fetchFromTargets = async (
     checked: CheckedCall,
-    { tried, fuse }: Attempts,
+    attempts: Attempts,
     budget: CallBudget,
   ): Promise<Answer> => {
+    const { tried, fuse } = attempts;
     const { call, request, prompt } = checked;
     const { note } = call;
     const startedAt = clock.now();
     let opened: Opened;
     try {
-      opened = await openTargets(checked, { tried, fuse }, budget);
+      opened = await openTargets(checked, attempts, budget);
     } catch (error) {
       throw mapRejectedInput(error, call.body);
     }
@@ -227,9 +243,15 @@ export const createFetchAnswer = ({
   return (checked, fuse) => {
     const tried: Tried[] = [];
     const budget = createCallBudget(checked, { clock, cancellations });
-    const answer = fetchFromTargets(checked, { tried, fuse }, budget);
+    const seat = takeSeat && isShared(checked.targets) ? takeSeat(checked, budget.signal) : undefined;
+    const answer = fetchFromTargets(checked, { tried, fuse, seat }, budget);
     // Avoids an unhandled rejection if it fails before it is awaited.
     answer.catch(() => {});
-    return { answer, tried, end: budget.end, abort: budget.abort };
+    if (!seat) return { answer, tried, end: budget.end, abort: budget.abort };
+    const leaving = (end: () => void) => () => {
+      end();
+      seat.leave(tried);
+    };
+    return { answer, tried, end: leaving(budget.end), abort: leaving(budget.abort) };
   };
 };

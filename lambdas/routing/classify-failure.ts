@@ -11,6 +11,9 @@ import {
 } from '../support/errors.ts';
 import type { OpenBreaker } from './breakers/breaker.ts';
 
+/** Code of a 503 for want of a provider's declared capacity. */
+export const CAPACITY = 'capacity';
+
 /** How a request reacts to an upstream's failure. */
 type FailureClass = {
   /** Whether to try the next target. */
@@ -106,6 +109,15 @@ const limited = (cause: UpstreamError): ApiError =>
       )
     : busy(cause);
 
+/** Of a declared quota: no room within the time that the plan waits, or more than the whole. */
+const noCapacity = (cause: UpstreamError): ApiError =>
+  cause.isAboutInput
+    ? limited(cause)
+    : apiError(
+        "The capacity of the model's provider is used up; its tenants share what is left. Retry later.",
+        { status: 503, code: CAPACITY, cause },
+      );
+
 /** By status, where it means more than "unavailable". The router's 429 differs from an upstream's. */
 const BY_STATUS: Record<
   number,
@@ -133,6 +145,7 @@ const BY_KIND: Partial<Record<UpstreamErrorKind, (failure: UpstreamError) => Api
   deadline: outOfTime,
   aborted: clientDisconnected,
   lossy,
+  capacity: noCapacity,
   'context-overflow': (cause) => contextOverflow(cause.overflow, cause),
 };
 

@@ -128,6 +128,10 @@ const isEmptyAnswer = (events: GenerationEvent[]): boolean => {
 
 type Result = Pick<Opened, 'batches' | 'isEmpty'> | UpstreamError;
 
+/** Whether the account of the target had no room, which is no attempt, and tells nothing about the target. */
+const isUncalled = (result: Result): boolean =>
+  result instanceof UpstreamError && result.kind === 'capacity';
+
 const createAttempt =
   (budget: RetryBudget) =>
   /** Makes one attempt. @throws any error that is not an upstream's: a bug of the router */
@@ -150,7 +154,7 @@ const createAttempt =
       }
       // A failure caused by the request is not evidence of load on the upstreams.
       if (tripRuleFor(error)) budget.failed(projectId);
-      await permit({ kind: 'failed', error });
+      await permit(isUncalled(error) ? { kind: 'abandoned' } : { kind: 'failed', error });
       return error;
     }
   };
@@ -217,8 +221,8 @@ export const createFailover = ({ breaker }: FailoverParts): Failover => {
     const next = candidatesOf(options, unavailable);
     for (let candidate = await next(); candidate; candidate = await next()) {
       const { target, permit } = candidate;
-      attempts += 1;
       const result = await attempt(call(target), permit, projectId);
+      if (!isUncalled(result)) attempts += 1;
       if (result instanceof UpstreamError) {
         failures.push(result);
         report(options, { target, error: result });

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { accountOf, type Target } from '../catalog/catalog.ts';
+import { accountOf } from '../catalog/account.ts';
+import type { Target } from '../catalog/catalog.ts';
 import { originOf } from '../protocols/thinking/origin.ts';
 import type { Choice } from '../stores/record-store.ts';
 import { oncePer } from '../support/once-per.ts';

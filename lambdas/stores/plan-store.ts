@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { STATE_MODES } from '../tables.ts';
 
 export type Period = 'hour' | 'day' | 'month';
@@ -13,6 +14,13 @@ export type StateMode = (typeof STATE_MODES)[number];
 /** What happens to a request whose history ends in a loop: `warn` when absent. */
 export const LOOP_MODES = ['off', 'warn', 'stop'] as const;
 export type LoopMode = (typeof LOOP_MODES)[number];
+
+/** Of requests that wait for a provider's capacity; `interactive` when absent. */
+export const PRIORITIES = ['interactive', 'batch'] as const;
+/** A share of at most a thousandth: more would leave a tenant of weight 1 nothing. */
+export const MAX_PLAN_WEIGHT = 1_000;
+/** Of a stream; a whole response waits 10 s at most. */
+export const MAX_WAIT_MS = 60_000;
 
 /** Limits of a key. Every request counts as one unit, regardless of its size. */
 export type Plan = {
@@ -33,26 +41,18 @@ export type Plan = {
   /** Words that the labels of a target must have, one of each; any target when absent. */
   require?: { region?: string[]; retention?: string[] };
   loops?: LoopMode;
+  /** How long a request waits for a place in the capacity that a target declares; it does not when absent. */
+  max_wait_ms?: number;
+  priority?: (typeof PRIORITIES)[number];
+  /** Its projects' share of such a capacity, in proportion to others'; 1 when absent. */
+  weight?: number;
 };
 
 /** A plan that a later version wrote: its keys are denied with 503. */
 export type UnreadablePlan = { id: string; unreadable: true };
 
-const sameList = (one: string[] = [], other: string[] = []): boolean =>
-  one.length === other.length && one.every((id, index) => id === other[index]);
-
 /** Whether two plans of one id have the same limits and models. */
-export const isSamePlan = (one: Plan, other: Plan): boolean =>
-  one.rpm === other.rpm &&
-  one.quota === other.quota &&
-  one.period === other.period &&
-  one.concurrency === other.concurrency &&
-  one.replay === other.replay &&
-  one.state === other.state &&
-  one.loops === other.loops &&
-  sameList(one.models, other.models) &&
-  sameList(one.require?.region, other.require?.region) &&
-  sameList(one.require?.retention, other.require?.retention);
+export const isSamePlan = (one: Plan, other: Plan): boolean => isDeepStrictEqual(one, other);
 
 export type PlanChanged =
   | { outcome: 'changed'; before: Plan; plan: Plan }

@@ -10,6 +10,7 @@ import type { PlanStore } from './plan-store.ts';
 import type { ReceiptStore } from './receipt-store.ts';
 import type { RecordStore } from './record-store.ts';
 import type { ResponseStore } from './response-store.ts';
+import type { ShareStore } from './share-store.ts';
 import type { ThresholdStore } from './threshold-store.ts';
 
 /** What the router uses of the stores: its bundle has no other part of them. */
@@ -38,4 +39,9 @@ export type RouterStores = {
    * @default none: they cannot be stored
    */
   openResponses?: (() => ResponseStore) | undefined;
+  /**
+   * Opens the store of the queues for providers' capacity, where a target first declares one.
+   * @default none: no capacity is checked
+   */
+  openShares?: (() => ShareStore) | undefined;
 };

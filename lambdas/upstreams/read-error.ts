@@ -1,3 +1,4 @@
+import type { ProviderLimit } from '../protocols/provider-limits.ts';
 import type { ResponseHead } from '../http-client/response-head.ts';
 import type { HeaderMap } from '../protocols/protocol.ts';
 import { beforeEcho } from '../protocols/rejections/echo.ts';
@@ -6,7 +7,6 @@ import { differenceIn } from '../protocols/rejections/read-difference.ts';
 import { type Confidential, cleanReason } from '../protocols/rejections/reason.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { NUMBER, retryAfterSeconds } from '../support/retry-after.ts';
-import type { ProviderLimit } from './read-limits.ts';
 import { type Chunks, readShortBody } from './response-body.ts';
 
 const reasonOf = (words: string | undefined, confidential: Confidential): string | undefined =>

@@ -1,14 +1,5 @@
 import type { HeaderMap } from '../protocols/protocol.ts';
-
-/** What a provider's response states of one of its limits. */
-export type ProviderLimit = {
-  of: 'requests' | 'tokens' | 'input' | 'output';
-  per: 'minute' | 'hour' | 'day';
-  remaining: number;
-  limit?: number | undefined;
-  /** Milliseconds since the epoch. */
-  resetAt?: number | undefined;
-};
+import type { ProviderLimit } from '../protocols/provider-limits.ts';
 
 type Row = Pick<ProviderLimit, 'of' | 'per'> & Record<'remaining' | 'limit' | 'reset', string>;
 
@@ -87,12 +78,3 @@ export const readLimits = (
   }
   return limits;
 };
-
-/** As a record keeps them: `requests/minute 59/60, tokens/minute 149984/150000`. */
-export const limitsText = (limits: ProviderLimit[]): string =>
-  limits
-    .map(
-      ({ of, per, remaining, limit }) =>
-        `${of}/${per} ${remaining}${limit === undefined ? '' : `/${limit}`}`,
-    )
-    .join(', ');

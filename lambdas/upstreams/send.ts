@@ -18,7 +18,7 @@ import { CONNECT_MS, firstEventMs } from './deadlines.ts';
 import { encodeJson } from './encode-json.ts';
 import { post } from './post.ts';
 import { readAnswer, streamTypeOf } from './read-answer.ts';
-import { limitsText, readLimits } from './read-limits.ts';
+import { readLimits } from './read-limits.ts';
 import type { RoleSigner } from './role-signer.ts';
 import type { Credential } from './secrets.ts';
 import { urlOf } from './target-url.ts';
@@ -124,7 +124,7 @@ export const createSend = ({ role, clock }: SendParts) => {
       const response = await sent.response;
       const { status } = response;
       const limits = readLimits(response.headers, { hostname: url.hostname, now: clock.now() });
-      if (limits && call.heard) call.heard.limits = limitsText(limits);
+      if (limits && call.heard) call.heard.limits = limits;
       if (status < 200 || status > 299) {
         const error = await readError(response, response.chunks, {
           ...{ now: clock.now(), limits },

@@ -2,6 +2,7 @@ import type { Target } from '../catalog/catalog.ts';
 import type { JsonSource } from '../protocols/bytes/json.ts';
 import type { GenerationEvent, GenerationRequest } from '../protocols/generation.ts';
 import type { UpstreamProtocol } from '../protocols/protocol.ts';
+import type { ProviderLimit } from '../protocols/provider-limits.ts';
 
 /** A response in flight: one batch of events per network chunk; an empty one shows it is alive. */
 export type EventBatches = AsyncGenerator<GenerationEvent[], void, void>;
@@ -24,7 +25,7 @@ export type UpstreamCall = {
   /** Gets the target in each form before it is called so. @throws UpstreamError if it must not be */
   onForm?: ((target: Target) => void) | undefined;
   /** Gets what the last response states of the provider's limits. */
-  heard?: { limits?: string } | undefined;
+  heard?: { limits?: ProviderLimit[] } | undefined;
   /** The target's protocol. */
   protocol: UpstreamProtocol;
   /** The caller's body: what it shares with the upstream's is copied from a large one. */

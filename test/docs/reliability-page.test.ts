@@ -46,6 +46,7 @@ describe('the table of decisions', () => {
     deadline: true,
     'output-limit': true,
     lossy: true,
+    capacity: true,
     'context-overflow': true,
     redirect: true,
     malformed: true,

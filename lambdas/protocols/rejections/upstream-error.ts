@@ -25,6 +25,8 @@ export type UpstreamErrorKind =
   | 'context-overflow'
   /** The target was not called: a strict request would lose a field on it. The caller's error is the cause. */
   | 'lossy'
+  /** The target was not called: the declared capacity of its account has no room, or never has for the request. */
+  | 'capacity'
   | 'redirect'
   | 'malformed'
   | 'truncated'

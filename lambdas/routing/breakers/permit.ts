@@ -1,4 +1,5 @@
-import { accountOf, nameOf, type Target } from '../../catalog/catalog.ts';
+import { accountOf } from '../../catalog/account.ts';
+import { nameOf, type Target } from '../../catalog/catalog.ts';
 import type { UpstreamError } from '../../protocols/rejections/upstream-error.ts';
 import type { Attempt, PermitParts } from './attempt.ts';
 import { createFailure } from './failure.ts';

@@ -150,6 +150,7 @@ export const tripRuleFor = (error: UpstreamError): TripRule | undefined => {
     case 'deadline':
     case 'output-limit':
     case 'lossy':
+    case 'capacity':
       return undefined;
     default:
       return failure;

@@ -15,7 +15,13 @@ type Flow = {
 /** What all processes share of a quota. The tags are relative to the lowest of a flow that waits. */
 export type Queue = { at: number; levels: Amounts; flows: Record<string, Flow> };
 
-export type Ask = { flow: string; weight: number; amounts: Amounts };
+export type Ask = {
+  flow: string;
+  weight: number;
+  amounts: Amounts;
+  /** It goes elsewhere if it is denied: no place is kept for it. */
+  isBrief?: boolean;
+};
 
 /** What became known after a request was admitted: what it counted above its estimate, and what the provider has left. */
 export type Correction = Ask & { remaining?: Amounts | undefined };
@@ -172,8 +178,12 @@ export const decide = (
     const { amounts } = ask;
     row.tag += costOf(quota, ask);
     if (blocked.has(row) || !fits(quota, free, amounts)) {
-      if (!blocked.has(row)) blocked.set(row, amounts);
       waits[index] = waitFor(quota, free, amounts);
+      if (ask.isBrief) {
+        row.tag -= costOf(quota, ask);
+        continue;
+      }
+      if (!blocked.has(row)) blocked.set(row, amounts);
     } else {
       queue.levels = minus(quota, queue.levels, amounts);
       row.flow.tag = row.tag;

@@ -23,8 +23,8 @@ export const textOf = ({ at, levels, flows }: Queue): string =>
     at,
     listOf(levels, 3),
     Object.entries(flows).map(([name, { tag, seen, needs }]): Row => {
-      const row: Row = [name, Number(tag.toFixed(9)), at - seen];
-      return needs ? [...row, listOf(needs, 0)] as Row : row;
+      const place = [name, Number(tag.toFixed(9)), at - seen] as const;
+      return needs ? [...place, listOf(needs, 0)] : [...place];
     }),
   ]);
 

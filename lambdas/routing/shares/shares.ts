@@ -92,11 +92,16 @@ const createLook = ({ store, clock, random }: Parts) => {
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const before = queueIn(stored?.text);
       const { queue, waits } = decide(before, { asks, corrections }, { quota, now: clock.now() });
+      const isUnchanged = asks.every(({ isBrief }, index) => isBrief && waits[index] !== 0);
+      if (isUnchanged) return waits;
       const next = { text: textOf(queue), by: nameOfWrite() };
       const written = await store.writeQueue(quota.name, next, stored?.version ?? 0);
       stored = written.stored;
       if (stored) line.latest = { ...stored, at: clock.now() };
-      if (written.isWritten) return waits;
+      if (written.isWritten) {
+        line.corrections = line.corrections.filter((one) => !corrections.includes(one));
+        return waits;
+      }
     }
     return undefined;
   };
@@ -138,7 +143,6 @@ export const createShares = (parts: Parts): Shares => {
     if (!looked) return send(line);
     const { value: waits } = looked;
     if (!waits) return;
-    line.corrections = line.corrections.filter((one) => !corrections.includes(one));
     for (const [index, one] of waiting.entries()) {
       const waitMs = waits[index] ?? 0;
       one.waitMs = waitMs;

@@ -13,6 +13,7 @@ import {
   LOOP_MODES,
   type Plan,
   type PlanStore,
+  PRIORITIES,
   REPLAY_MODES,
   type UnreadablePlan,
 } from '../plan-store.ts';
@@ -34,6 +35,9 @@ const StoredPlan = object({
     object({ region: exactOptional(list(string)), retention: exactOptional(list(string)) }),
   ),
   loops: exactOptional(oneOf(LOOP_MODES)),
+  max_wait_ms: exactOptional(number),
+  priority: exactOptional(oneOf(PRIORITIES)),
+  weight: exactOptional(number),
   /** Incremented by every write; absent in plans of version 0.1.0. */
   revision: exactOptional(number),
 });
@@ -53,20 +57,26 @@ const readPlan = (item: Item): Plan => {
   return { id, ...plan };
 };
 
+/** The members that a plan may have. */
+const OPTIONAL = [
+  ...(['concurrency', 'models', 'replay', 'state', 'require', 'loops'] as const),
+  ...(['max_wait_ms', 'priority', 'weight'] as const),
+];
+const placeholders = (names: readonly string[]) => names.map((name) => `#${name}`).join(', ');
+
 const SET =
   'SET #rpm = :rpm, #quota = :quota, #period = :period, #revision = if_not_exists(#revision, :zero) + :one';
 
 /** Sets the optional fields that a plan has, and removes the others. */
 const writeOf = (plan: Plan) => {
-  const optional = ['concurrency', 'models', 'replay', 'state', 'require', 'loops'] as const;
-  const own = (isSet: boolean) =>
-    optional.filter((name) => (plan[name] !== undefined) === isSet) as string[];
-  const needs = (isSet: boolean) => ((plan.require !== undefined) === isSet ? [NEEDS] : []);
-  const sets = [...own(true), ...needs(true)];
-  const removes = [...own(false), ...needs(false)];
-  const assignments = sets.map((name) => `, #${name} = :${name}`).join('');
-  const removal = removes.map((name) => `#${name}`).join(', ');
-  return { update: `${SET}${assignments}${removal && ` REMOVE ${removal}`}` };
+  const own = (isSet: boolean): string[] => [
+    ...OPTIONAL.filter((name) => (plan[name] !== undefined) === isSet),
+    ...((plan.require !== undefined) === isSet ? [NEEDS] : []),
+  ];
+  const removes = own(false);
+  const assignments = own(true).map((name) => `, #${name} = :${name}`);
+  const removal = removes.length > 0 ? ` REMOVE ${placeholders(removes)}` : '';
+  return { update: `${SET}${assignments.join('')}${removal}` };
 };
 
 const ABSENT = 'attribute_not_exists(#rpm) OR #rpm < :zero';
@@ -80,25 +90,16 @@ const ASSIGN = { update: 'SET #assignedAt = :now', condition: '#rpm >= :zero' };
  * every plan: it lists the plan, and admits no request by it.
  */
 const DELETE = {
-  update:
-    'SET #rpm = :none, #quota = :none REMOVE #concurrency, #models, #replay, #state, #require, #needs, #loops, #assignedAt',
+  update: `SET #rpm = :none, #quota = :none REMOVE ${placeholders(OPTIONAL)}, #needs, #assignedAt`,
   condition: '#rpm >= :zero AND (attribute_not_exists(#assignedAt) OR #assignedAt < :since)',
 };
 
-const NAMES = {
-  '#rpm': 'rpm',
-  '#quota': 'quota',
-  '#period': 'period',
-  '#concurrency': 'concurrency',
-  '#models': 'models',
-  '#replay': 'replay',
-  '#state': 'state',
-  '#require': 'require',
-  '#needs': NEEDS,
-  '#loops': 'loops',
-  '#revision': 'revision',
-  '#assignedAt': 'assignedAt',
-};
+const NAMES = Object.fromEntries(
+  [...OPTIONAL, 'rpm', 'quota', 'period', NEEDS, 'revision', 'assignedAt'].map((name) => [
+    `#${name}`,
+    name,
+  ]),
+);
 
 /** Of a deleted plan only its revision remains, or a rate below 0. */
 const isPlan = (item: Item | undefined): item is Item =>
@@ -123,21 +124,14 @@ export const createDynamoPlanStore = (options: TableOptions): PlanStore => {
   const table = createTable(options);
 
   const put = (plan: Plan, condition?: string, revision?: unknown) => {
-    const { id, rpm, quota, period, concurrency, models, replay, state, require, loops } = plan;
+    const { id, ...members } = plan;
+    const values = Object.entries(members).map(([name, value]) => [`:${name}`, value]);
     const write = writeOf(plan);
     return table.apply(id, condition === undefined ? write : { ...write, condition }, {
       names: NAMES,
       values: {
-        ':rpm': rpm,
-        ':quota': quota,
-        ':period': period,
-        ':concurrency': concurrency,
-        ':models': models,
-        ':replay': replay,
-        ':state': state,
-        ':require': require,
-        ':needs': require && NEEDED,
-        ':loops': loops,
+        ...Object.fromEntries(values),
+        ':needs': plan.require && NEEDED,
         ':revision': revision,
         ':zero': 0,
         ':one': 1,

@@ -1,4 +1,5 @@
 import { createDynamoResponseStore } from '#late/response-store';
+import { createDynamoShareStore } from '#late/share-store';
 import type { TableName } from '../../tables.ts';
 import type { BodyStore } from '../answer-store.ts';
 import type { AuditStore } from '../audit-store.ts';
@@ -67,6 +68,7 @@ export const createRouterStores = ({
     history: createDynamoHistoryReader({ client, tableName: history }),
     thresholds: createDynamoThresholdStore({ client, tableName: meters }),
     budgets: createDynamoBudgetStore({ client, tableName: meters }),
+    openShares: () => createDynamoShareStore({ client, tableName: meters }),
     answers:
       answers === undefined
         ? undefined

@@ -1,0 +1,47 @@
+import * as z from 'zod/mini';
+import { type Owned, quotaNameOf } from './account.ts';
+
+const LARGEST = 1_000_000_000_000;
+const perMinute = z.optional(
+  z.int().check(z.positive('must be more than 0: a target without room is removed'), z.maximum(LARGEST)),
+);
+
+/** What the provider admits a minute of the model for the account, which tenants share fairly. Undeclared: nothing is checked. */
+export const TargetQuota = z
+  .strictObject({
+    rpm: perMinute,
+    /** Tokens of input and output together; of input; of output. */
+    tpm: perMinute,
+    itpm: perMinute,
+    otpm: perMinute,
+    /** Whether all models of the account share it. */
+    per: z.optional(z.enum(['model', 'account'])),
+    /** How the provider counts: tokens that it reads from its cache, and `max_tokens` when a request begins. Both by default. */
+    counts: z.optional(
+      z.strictObject({ cached: z.optional(z.boolean()), reserved: z.optional(z.boolean()) }),
+    ),
+  })
+  .check(
+    z.refine(
+      ({ rpm, tpm, itpm, otpm }) => (rpm ?? tpm ?? itpm ?? otpm) !== undefined,
+      'must have rpm, tpm, itpm or otpm',
+    ),
+  );
+type Issue = [model: number, target: number, message: string];
+
+/** Targets of one account and model must declare the same, or all but one nothing. */
+export const quotaIssues = (models: { targets: Owned[] }[]): Issue[] => {
+  const declared = new Map<string, string>();
+  return models.flatMap(({ targets }, model) =>
+    targets.flatMap((target, index): Issue[] => {
+      if (!target.quota) return [];
+      const name = quotaNameOf(target);
+      const text = JSON.stringify(target.quota);
+      const first = declared.get(name);
+      declared.set(name, first ?? text);
+      return first === undefined || first === text
+        ? []
+        : [[model, index, `must be the same on all targets of '${name}': their provider counts them together`]];
+    }),
+  );
+};

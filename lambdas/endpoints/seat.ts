@@ -1,0 +1,184 @@
+import { accountOf, quotaNameOf } from '../catalog/account.ts';
+import type { Target } from '../catalog/catalog.ts';
+import type { ProviderLimit } from '../protocols/provider-limits.ts';
+import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
+import { CAPACITY } from '../routing/classify-failure.ts';
+import type { Opened } from '../routing/failover.ts';
+import { type Amounts, type Ask, QUOTA_KINDS } from '../routing/shares/fair-queue.ts';
+import { createShares, type NamedQuota } from '../routing/shares/shares.ts';
+import type { Plan } from '../stores/plan-store.ts';
+import type { ShareStore } from '../stores/share-store.ts';
+import type { Clock } from '../support/clock.ts';
+import { ApiError } from '../support/errors.ts';
+import type { RandomBytes } from '../support/ids.ts';
+import type { EventBatches } from '../upstreams/upstream.ts';
+import type { Tried } from './call-record.ts';
+import type { CheckedCall } from './check-call.ts';
+import { mostTokens } from './demand.ts';
+import { estimateOn } from './prompt.ts';
+
+/** The place of one request in the capacity that its targets declare. */
+export type Seat = {
+  /** Calls a target once it has room. @throws UpstreamError `capacity` */
+  before<Target_ extends Target>(
+    call: (target: Target_) => Promise<EventBatches>,
+  ): (target: Target_) => Promise<EventBatches>;
+  /** Waits for the first target with room if no target has any, as long as the plan allows. */
+  open(run: () => Promise<Opened>): Promise<Opened>;
+  /** Notes what its attempts counted, which corrects the estimates. */
+  leave(tried: readonly Tried[]): void;
+};
+
+export type TakeSeat = (checked: CheckedCall, signal: AbortSignal) => Seat;
+
+/** SDKs wait 10 minutes for a whole response, of which a wait should be little. A stream has heartbeats. */
+const LONGEST_WHOLE_MS = 10_000;
+/** Of a batch plan: it waits for all others, and still gets a twentieth of the weight of one of them. */
+const BATCH_WEIGHT = 1 / 20;
+/** Output of a request where its provider does not count `max_tokens` when it begins; corrected at the end. */
+const USUAL_OUTPUT = 1_000;
+
+type Quota = NonNullable<Target['quota']>;
+
+const limitsOf = ({ rpm, tpm, itpm, otpm }: Quota): Amounts => ({
+  ...(rpm !== undefined && { requests: rpm }),
+  ...(tpm !== undefined && { tokens: tpm }),
+  ...(itpm !== undefined && { input: itpm }),
+  ...(otpm !== undefined && { output: otpm }),
+});
+
+/** Of what a quota limits. */
+const amountsOf = ({ limits }: NamedQuota, requests: number, input: number, output: number) => {
+  const all = { requests, tokens: input + output, input, output };
+  const limited = QUOTA_KINDS.filter((kind) => limits[kind] !== undefined);
+  return Object.fromEntries(limited.map((kind) => [kind, all[kind]])) as Amounts;
+};
+
+/** A project's requests of each priority are a flow. */
+const flowOf = ({ projectId }: { projectId: string }, { priority, weight = 1 }: Plan) =>
+  priority === 'batch'
+    ? { flow: `${projectId} batch`, weight: weight * BATCH_WEIGHT }
+    : { flow: projectId, weight };
+
+const remainingIn = (limits: ProviderLimit[] | undefined): Amounts | undefined =>
+  limits &&
+  Object.fromEntries(
+    limits.flatMap(({ of, per, remaining }) => (per === 'minute' ? [[of, remaining]] : [])),
+  );
+
+type Taken = { target: Target; quota: NamedQuota; ask: Ask };
+
+/** What an attempt counted at its provider; undefined: nobody knows. */
+const countedBy = ({ target, usage, error }: Tried, quota: NamedQuota): Amounts | undefined => {
+  const status = error?.status ?? 0;
+  if (error?.kind === 'connect' || (status >= 400 && status < 500)) return amountsOf(quota, 0, 0, 0);
+  if (!usage?.inputTokens) return undefined;
+  const { inputTokens, outputTokens = 0, cacheReadTokens = 0 } = usage;
+  const cached = target.quota?.counts?.cached === false ? cacheReadTokens : 0;
+  return amountsOf(quota, 1, inputTokens - cached, outputTokens);
+};
+
+const noRoom = (target: Target, waitMs: number): UpstreamError =>
+  new UpstreamError('capacity', `${accountOf(target)} has no room for ${waitMs} ms`, {
+    retryAfterSeconds: waitMs / 1_000,
+  });
+
+/** No wait helps, and the provider would reject it: sent, it would take a minute of everybody's. */
+const assertFits = ({ limits }: NamedQuota, { amounts }: Ask): void => {
+  for (const kind of QUOTA_KINDS) {
+    const [amount = 0, limit = amount] = [amounts[kind], limits[kind]];
+    if (amount <= limit) continue;
+    throw new UpstreamError('capacity', 'the request is above the whole quota', {
+      isAboutInput: true,
+      reason: `about ${amount} ${kind} of ${limit} a minute`,
+    });
+  }
+};
+
+export const createTakeSeat = (parts: {
+  store: ShareStore;
+  clock: Clock;
+  randomBytes: RandomBytes;
+}): TakeSeat => {
+  const { clock, randomBytes } = parts;
+  const random = () => Buffer.from(randomBytes(6)).readUIntBE(0, 6) / 2 ** 48;
+  const shares = createShares({ ...parts, random });
+
+  return (checked, signal) => {
+    const { call, request, prompt, targets } = checked;
+    const { plan } = call.caller;
+    const longest = request.stream ? Number.POSITIVE_INFINITY : LONGEST_WHOLE_MS;
+    const until = clock.now() + Math.min(plan.max_wait_ms ?? 0, longest);
+    const isOnly = targets.length === 1;
+    const taken: Taken[] = [];
+    const denied = new Map<Target, number>();
+    let granted: Target | undefined;
+
+    const wantsOf = (target: Target, declared: Quota): Omit<Taken, 'target'> => {
+      const quota = { name: quotaNameOf(target), limits: limitsOf(declared) };
+      const most = mostTokens(checked);
+      const output = declared.counts?.reserved === false ? Math.min(USUAL_OUTPUT, most) : most;
+      const amounts = amountsOf(quota, 1, estimateOn(prompt, target), output);
+      return { quota, ask: { ...flowOf(call.caller, plan), amounts } };
+    };
+
+    /** @throws UpstreamError */
+    const take = async (target: Target, waits: boolean): Promise<void> => {
+      if (!target.quota || granted === target) {
+        granted = undefined;
+        return;
+      }
+      const { quota, ask } = wantsOf(target, target.quota);
+      assertFits(quota, ask);
+      const patienceMs = waits ? Math.max(0, until - clock.now()) : 0;
+      const place = await shares.take(
+        quota,
+        waits ? ask : { ...ask, isBrief: true },
+        { patienceMs, signal },
+      );
+      if (!place.isAdmitted) {
+        denied.set(target, place.waitMs);
+        throw noRoom(target, place.waitMs);
+      }
+      denied.delete(target);
+      if (!place.isUnchecked) taken.push({ target, quota, ask });
+    };
+
+    /** Of those that were denied, the target that has room first. */
+    const soonest = (): Target | undefined =>
+      [...denied].toSorted(([, one], [, other]) => one - other)[0]?.[0];
+
+    return {
+      before: (send) => (target) => take(target, isOnly).then(() => send(target)),
+      open: async (run) => {
+        try {
+          return await run();
+        } catch (error) {
+          const target = soonest();
+          const isFull = error instanceof ApiError && error.code === CAPACITY;
+          if (!isFull || !target || isOnly || until <= clock.now()) throw error;
+          try {
+            await take(target, true);
+          } catch {
+            throw error;
+          }
+          granted = target;
+          return run();
+        }
+      },
+      leave: (tried) => {
+        for (const { target, quota, ask } of taken.splice(0)) {
+          const attempt = tried.findLast((one) => one.target === target);
+          const counted = attempt ? countedBy(attempt, quota) : amountsOf(quota, 0, 0, 0);
+          const amounts = Object.fromEntries(
+            QUOTA_KINDS.flatMap((kind) => {
+              const estimated = ask.amounts[kind];
+              return estimated === undefined ? [] : [[kind, (counted?.[kind] ?? estimated) - estimated]];
+            }),
+          );
+          shares.correct(quota, { ...ask, amounts, remaining: remainingIn(attempt?.limits) });
+        }
+      },
+    };
+  };
+};
