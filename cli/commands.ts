@@ -20,6 +20,9 @@ const PLAN_COLUMNS = [
   'replay',
   'state',
   'loops',
+  'max_wait_ms',
+  'priority',
+  'weight',
 ];
 const PLAN_OPTIONS: OptionName[] = [
   ...([
@@ -32,6 +35,9 @@ const PLAN_OPTIONS: OptionName[] = [
     'state',
     'require',
     'loops',
+    'max-wait-ms',
+    'priority',
+    'weight',
   ] as const),
 ];
 const ID = { operands: { id: 'ID' } };

@@ -59,6 +59,8 @@ const MEMBERS: Partial<Record<OptionName, { member?: string; read?: Read; value?
   concurrency: { read: count },
   limit: { read: count },
   'max-keys': { member: 'max_keys', read: count },
+  'max-wait-ms': { member: 'max_wait_ms', read: count },
+  weight: { read: count },
   'max-usd': { member: 'max_usd', read: dollars },
   model: { member: 'models' },
   'all-models': { member: 'models', value: null },

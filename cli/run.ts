@@ -25,9 +25,10 @@ const USAGE = `Usage: ${PROGRAM.admin} <resource> <verb> [options]
   plans create ID --rpm N --quota N --period hour|day|month [--concurrency N] [--model ID]...
                [--replay header|retries|off] [--state off|asked|default]
                [--require region=WORD]... [--require retention=WORD]... [--loops off|warn|stop]
+               [--max-wait-ms N] [--priority interactive|batch] [--weight N]
   plans set ID [--rpm N] [--quota N] [--period P] [--concurrency N|none] [--model ID]... [--all-models]
                [--replay header|retries|off] [--state off|asked|default] [--require LABEL=WORD|none]...
-               [--loops off|warn|stop]
+               [--loops off|warn|stop] [--max-wait-ms N] [--priority interactive|batch] [--weight N]
   plans delete ID          one that no usable key has
   keys list --project ID [--search TEXT] [--status active|paused|expired|revoked]
   keys show KEY-ID --project ID

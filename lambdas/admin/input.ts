@@ -1,5 +1,11 @@
 import * as z from 'zod';
-import { LOOP_MODES, REPLAY_MODES } from '../stores/plan-store.ts';
+import {
+  LOOP_MODES,
+  MAX_PLAN_WEIGHT,
+  MAX_WAIT_MS,
+  PRIORITIES,
+  REPLAY_MODES,
+} from '../stores/plan-store.ts';
 import { DAY_MS, HOUR_MS } from '../support/clock.ts';
 import { describeIssue } from '../support/describe-issue.ts';
 import { invalidRequest } from '../support/errors.ts';
@@ -105,6 +111,9 @@ const PlanFields = {
   state: z.enum(STATE_MODES).exactOptional(),
   require: Requirement.exactOptional(),
   loops: z.enum(LOOP_MODES).exactOptional(),
+  max_wait_ms: z.int().min(0).max(MAX_WAIT_MS).exactOptional(),
+  priority: z.enum(PRIORITIES).exactOptional(),
+  weight: z.int().min(1).max(MAX_PLAN_WEIGHT).exactOptional(),
 };
 const NewPlan = z.strictObject({ id: Id, ...PlanFields });
 
@@ -119,6 +128,9 @@ const PlanChange = z.strictObject({
   state: PlanFields.state,
   require: Requirement.nullable().exactOptional(),
   loops: PlanFields.loops,
+  max_wait_ms: PlanFields.max_wait_ms,
+  priority: PlanFields.priority,
+  weight: PlanFields.weight,
 });
 
 const Email = z

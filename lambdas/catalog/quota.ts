@@ -3,7 +3,9 @@ import { type Owned, quotaNameOf } from './account.ts';
 
 const LARGEST = 1_000_000_000_000;
 const perMinute = z.optional(
-  z.int().check(z.positive('must be more than 0: a target without room is removed'), z.maximum(LARGEST)),
+  z
+    .int()
+    .check(z.positive('must be more than 0: a target without room is removed'), z.maximum(LARGEST)),
 );
 
 /** What the provider admits a minute of the model for the account, which tenants share fairly. Undeclared: nothing is checked. */
@@ -41,7 +43,13 @@ export const quotaIssues = (models: { targets: Owned[] }[]): Issue[] => {
       declared.set(name, first ?? text);
       return first === undefined || first === text
         ? []
-        : [[model, index, `must be the same on all targets of '${name}': their provider counts them together`]];
+        : [
+            [
+              model,
+              index,
+              `must be the same on all targets of '${name}': their provider counts them together`,
+            ],
+          ];
     }),
   );
 };

@@ -243,7 +243,8 @@ export const createFetchAnswer = ({
   return (checked, fuse) => {
     const tried: Tried[] = [];
     const budget = createCallBudget(checked, { clock, cancellations });
-    const seat = takeSeat && isShared(checked.targets) ? takeSeat(checked, budget.signal) : undefined;
+    const seat =
+      takeSeat && isShared(checked.targets) ? takeSeat(checked, budget.signal) : undefined;
     const answer = fetchFromTargets(checked, { tried, fuse, seat }, budget);
     // Avoids an unhandled rejection if it fails before it is awaited.
     answer.catch(() => {});

@@ -5,7 +5,8 @@ import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { CAPACITY } from '../routing/classify-failure.ts';
 import type { Opened } from '../routing/failover.ts';
 import { type Amounts, type Ask, QUOTA_KINDS } from '../routing/shares/fair-queue.ts';
-import { createShares, type NamedQuota } from '../routing/shares/shares.ts';
+import type { NamedQuota } from '../routing/shares/look.ts';
+import { createShares } from '../routing/shares/shares.ts';
 import type { Plan } from '../stores/plan-store.ts';
 import type { ShareStore } from '../stores/share-store.ts';
 import type { Clock } from '../support/clock.ts';
@@ -17,12 +18,12 @@ import type { CheckedCall } from './check-call.ts';
 import { mostTokens } from './demand.ts';
 import { estimateOn } from './prompt.ts';
 
+type Call = (target: Target) => Promise<EventBatches>;
+
 /** The place of one request in the capacity that its targets declare. */
 export type Seat = {
   /** Calls a target once it has room. @throws UpstreamError `capacity` */
-  before<Target_ extends Target>(
-    call: (target: Target_) => Promise<EventBatches>,
-  ): (target: Target_) => Promise<EventBatches>;
+  before(call: Call): Call;
   /** Waits for the first target with room if no target has any, as long as the plan allows. */
   open(run: () => Promise<Opened>): Promise<Opened>;
   /** Notes what its attempts counted, which corrects the estimates. */
@@ -68,10 +69,11 @@ const remainingIn = (limits: ProviderLimit[] | undefined): Amounts | undefined =
 
 type Taken = { target: Target; quota: NamedQuota; ask: Ask };
 
-/** What an attempt counted at its provider; undefined: nobody knows. */
+/** What an attempt counted at its provider; undefined: unknown. */
 const countedBy = ({ target, usage, error }: Tried, quota: NamedQuota): Amounts | undefined => {
   const status = error?.status ?? 0;
-  if (error?.kind === 'connect' || (status >= 400 && status < 500)) return amountsOf(quota, 0, 0, 0);
+  if (error?.kind === 'connect' || (status >= 400 && status < 500))
+    return amountsOf(quota, 0, 0, 0);
   if (!usage?.inputTokens) return undefined;
   const { inputTokens, outputTokens = 0, cacheReadTokens = 0 } = usage;
   const cached = target.quota?.counts?.cached === false ? cacheReadTokens : 0;
@@ -123,19 +125,13 @@ export const createTakeSeat = (parts: {
     };
 
     /** @throws UpstreamError */
-    const take = async (target: Target, waits: boolean): Promise<void> => {
-      if (!target.quota || granted === target) {
-        granted = undefined;
-        return;
-      }
-      const { quota, ask } = wantsOf(target, target.quota);
+    const take = async (target: Target, declared: Quota, waits: boolean): Promise<void> => {
+      const { quota, ask } = wantsOf(target, declared);
       assertFits(quota, ask);
-      const patienceMs = waits ? Math.max(0, until - clock.now()) : 0;
-      const place = await shares.take(
-        quota,
-        waits ? ask : { ...ask, isBrief: true },
-        { patienceMs, signal },
-      );
+      const leftMs = Math.max(0, until - clock.now());
+      const place = await (waits
+        ? shares.take(quota, ask, { patienceMs: leftMs, signal })
+        : shares.take(quota, { ...ask, isBrief: true }, { patienceMs: 0, signal }));
       if (!place.isAdmitted) {
         denied.set(target, place.waitMs);
         throw noRoom(target, place.waitMs);
@@ -149,16 +145,20 @@ export const createTakeSeat = (parts: {
       [...denied].toSorted(([, one], [, other]) => one - other)[0]?.[0];
 
     return {
-      before: (send) => (target) => take(target, isOnly).then(() => send(target)),
+      before: (send) => async (target) => {
+        if (target.quota && granted !== target) await take(target, target.quota, isOnly);
+        granted = undefined;
+        return send(target);
+      },
       open: async (run) => {
         try {
           return await run();
         } catch (error) {
           const target = soonest();
           const isFull = error instanceof ApiError && error.code === CAPACITY;
-          if (!isFull || !target || isOnly || until <= clock.now()) throw error;
+          if (!isFull || !target?.quota || isOnly || until <= clock.now()) throw error;
           try {
-            await take(target, true);
+            await take(target, target.quota, true);
           } catch {
             throw error;
           }
@@ -173,7 +173,9 @@ export const createTakeSeat = (parts: {
           const amounts = Object.fromEntries(
             QUOTA_KINDS.flatMap((kind) => {
               const estimated = ask.amounts[kind];
-              return estimated === undefined ? [] : [[kind, (counted?.[kind] ?? estimated) - estimated]];
+              return estimated === undefined
+                ? []
+                : [[kind, (counted?.[kind] ?? estimated) - estimated]];
             }),
           );
           shares.correct(quota, { ...ask, amounts, remaining: remainingIn(attempt?.limits) });

@@ -128,7 +128,7 @@ const isEmptyAnswer = (events: GenerationEvent[]): boolean => {
 
 type Result = Pick<Opened, 'batches' | 'isEmpty'> | UpstreamError;
 
-/** Whether the account of the target had no room, which is no attempt, and tells nothing about the target. */
+/** Whether the account of the target had no room, so that it was not called. */
 const isUncalled = (result: Result): boolean =>
   result instanceof UpstreamError && result.kind === 'capacity';
 
@@ -222,7 +222,7 @@ export const createFailover = ({ breaker }: FailoverParts): Failover => {
     for (let candidate = await next(); candidate; candidate = await next()) {
       const { target, permit } = candidate;
       const result = await attempt(call(target), permit, projectId);
-      if (!isUncalled(result)) attempts += 1;
+      attempts += Number(!isUncalled(result));
       if (result instanceof UpstreamError) {
         failures.push(result);
         report(options, { target, error: result });

@@ -1,6 +1,6 @@
-import type { ProviderLimit } from '../protocols/provider-limits.ts';
 import type { ResponseHead } from '../http-client/response-head.ts';
 import type { HeaderMap } from '../protocols/protocol.ts';
+import type { ProviderLimit } from '../protocols/provider-limits.ts';
 import { beforeEcho } from '../protocols/rejections/echo.ts';
 import { interpretErrorBody, interpretSentError } from '../protocols/rejections/error-body.ts';
 import { differenceIn } from '../protocols/rejections/read-difference.ts';

@@ -23,9 +23,9 @@ const paths = Object.keys(sources);
  * 9 their marks, a stable prefix and what callers state about them, 2 gzip for callers and one line of the log, 4 what providers bill by kind,
  * 2 what other releases write and read, 1 the ages of lessons and spellings of echoes,
  * 4 what any refusal names and what no tokenizer counts less of, 16 budgets of dollars, 20 the upstream protocols responses and
- * gemini, 9 for whom a request is, 6 counts corrected by providers and stop sequences, 3 the records of refused requests.
+ * gemini, 9 for whom a request is, 6 counts corrected by providers and stop sequences, 3 the records of refused requests, 1 what a request enters of shares, and their plan.
  */
-const BUDGET_KB = 366;
+const BUDGET_KB = 368;
 /** Files that are loaded when a request first needs them, with their limits in KB. */
 const PARTS = {
   'late-responses.cjs': 50,
@@ -37,6 +37,8 @@ const PARTS = {
   'late-response-store.cjs': 5,
   'late-counted-meters.cjs': 7,
   'late-fuse.cjs': 7,
+  'late-seat.cjs': 12,
+  'late-share-store.cjs': 2,
 };
 
 /**

@@ -1,5 +1,5 @@
 import { burstOf, costOf } from '../../lambdas/routing/shares/fair-queue.ts';
-import type { NamedQuota } from '../../lambdas/routing/shares/shares.ts';
+import type { NamedQuota } from '../../lambdas/routing/shares/look.ts';
 import type { Arrival } from './share-oracle.ts';
 
 /** A request that reached the provider, in its own log. */

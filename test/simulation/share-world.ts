@@ -1,7 +1,8 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { burstOf, costOf } from '../../lambdas/routing/shares/fair-queue.ts';
+import type { NamedQuota } from '../../lambdas/routing/shares/look.ts';
 import { queueIn } from '../../lambdas/routing/shares/queue-text.ts';
-import type { NamedQuota, Shares } from '../../lambdas/routing/shares/shares.ts';
+import type { Shares } from '../../lambdas/routing/shares/shares.ts';
 import type { Clock } from '../../lambdas/support/clock.ts';
 import { createFaultyClient, type Faults } from './faulty-network.ts';
 import { createMemoryTable, type MemoryTable } from './memory-table.ts';
@@ -88,7 +89,8 @@ const watchLevels = ({ table, quota, arrivals, broken }: World): void => {
     for (const [index, kind] of KINDS.entries()) {
       const level = queue?.levels[kind] ?? 0;
       const isHigh = level > burstOf(quota, kind) + 0.01;
-      if (isHigh || level < -(largest[index] ?? 0) - 0.01) broken.push(`a level of ${level} ${kind}`);
+      if (isHigh || level < -(largest[index] ?? 0) - 0.01)
+        broken.push(`a level of ${level} ${kind}`);
     }
     return reply;
   };
@@ -119,8 +121,8 @@ const startProcess = (
   { random, faults, create }: { random: Random; faults: ShareFaults; create: CreateShares },
 ) => {
   const { skewMs = 0 } = faults;
-  const process = { isAlive: true };
-  const isAlive = () => process.isAlive;
+  const state = { isAlive: true };
+  const isAlive = () => state.isAlive;
   const skew = random.between(-skewMs, skewMs);
   const clock: Clock = {
     now: () => scheduler.now() + skew,
@@ -129,7 +131,7 @@ const startProcess = (
   const client = createFaultyClient({ table, scheduler, random, faults, isAlive });
   if (random.chance(faults.crash)) {
     scheduler.after(random.between(0, 20_000), () => {
-      process.isAlive = false;
+      state.isAlive = false;
     });
   }
   const drawn = () => random.between(0, 2 ** 30) / (2 ** 30 + 1);
@@ -138,12 +140,12 @@ const startProcess = (
 
 type Process = ReturnType<typeof startProcess>;
 
-const ask = async (world: World, process: Process, arrival: Arrival): Promise<void> => {
+const ask = async (world: World, { isAlive, shares }: Process, arrival: Arrival): Promise<void> => {
   const { scheduler, quota, sent, waits, waiting, broken } = world;
-  waiting.set(arrival, process.isAlive);
+  waiting.set(arrival, isAlive);
   const { signal } = new AbortController();
   const { patienceMs } = arrival;
-  const place = await process.shares.take(quota, arrival.ask, { patienceMs, signal });
+  const place = await shares.take(quota, arrival.ask, { patienceMs, signal });
   const now = scheduler.now();
   waiting.delete(arrival);
   waits.push({ flow: arrival.ask.flow, from: arrival.at, to: now });
@@ -192,8 +194,8 @@ export const simulateShares = async (
   for (const arrival of arrivals) {
     scheduler.after(arrival.at - START, () => {
       const alive = processes.filter(({ isAlive }) => isAlive());
-      const process = alive[random.between(0, alive.length - 1)];
-      if (process) ask(world, process, arrival).catch((error) => broken.push(`threw ${error}`));
+      const chosen = alive[random.between(0, alive.length - 1)];
+      if (chosen) ask(world, chosen, arrival).catch((error) => broken.push(`threw ${error}`));
     });
   }
   const lastAt = arrivals.at(-1)?.at ?? START;

@@ -59,7 +59,7 @@ const LEAST_SHARE = 0.98;
 
 describe(`in ${SEEDS} schedules`, () => {
   test.each(Object.entries(SOUND))(
-    'shares under %s keep the quota, leave nobody waiting and give modest tenants what is theirs',
+    'shares under %s keep the quota, leave no request waiting and give modest tenants what is theirs',
     async (_, faults) => {
       const { failed, share } = await run(faults, create);
       expect(failed).toEqual([]);

@@ -26,6 +26,8 @@ const PARTS: Record<string, Part> = {
     file: 'test/simulation/budgets.test.ts',
     variables: { SIMULATION_SEEDS: '250000' },
   },
+  /** Of fair shares: 50,000 schedules. */
+  shares: { file: 'test/simulation/shares.test.ts', variables: { SIMULATION_SEEDS: '100000' } },
   /**
    * Over HTTP: limits of 0 to 600 with up to 1,000 callers of four processes at once, and 72 cells of failures, whole and
    * streamed responses, one and four processes.

@@ -23,7 +23,7 @@ export type Ask = {
   isBrief?: boolean;
 };
 
-/** What became known after a request was admitted: what it counted above its estimate, and what the provider has left. */
+/** What became known after a request was admitted: what it counted above its estimate, and what is left at the provider. */
 export type Correction = Ask & { remaining?: Amounts | undefined };
 
 export type Quota = { limits: Amounts };
@@ -31,10 +31,10 @@ export type Quota = { limits: Amounts };
 /** A provider counts a little differently, and other programs may use its key. */
 const SHARE_USED = 0.98;
 const MINUTE_MS = 60_000;
-/** What the quota collects while nobody asks. */
+/** What the quota collects without requests. */
 const BURST_MS = 5_000;
-/** Of a flow that is not seen for so long nobody waits any more. Longer than the pause between two looks. */
-export const PLACE_MS = 2_500;
+/** A flow that is not seen for so long does not wait any more. Longer than the pause between two looks. */
+const PLACE_MS = 2_500;
 /** What a flow got is forgotten. */
 const FORGET_MS = 30_000;
 /** Stored levels are rounded to thousandths. */
@@ -45,15 +45,16 @@ const kindsOf = ({ limits }: Quota) => QUOTA_KINDS.filter((kind) => limits[kind]
 /** A millisecond. */
 const rateOf = ({ limits }: Quota, kind: keyof Amounts): number =>
   (SHARE_USED * (limits[kind] ?? 0)) / MINUTE_MS;
-export const burstOf = (quota: Quota, kind: keyof Amounts): number => rateOf(quota, kind) * BURST_MS;
+export const burstOf = (quota: Quota, kind: keyof Amounts): number =>
+  rateOf(quota, kind) * BURST_MS;
 
 /** The share of a minute's quota that a request takes of what is scarcest for it. */
 export const costOf = (quota: Quota, { amounts, weight }: Ask): number =>
   Math.max(...kindsOf(quota).map((kind) => (amounts[kind] ?? 0) / (quota.limits[kind] ?? 1))) /
   weight;
 
-const mapKinds = (quota: Quota, valueOf: (kind: keyof Amounts) => number): Amounts =>
-  Object.fromEntries(kindsOf(quota).map((kind) => [kind, valueOf(kind)]));
+const mapKinds = (quota: Quota, amountOf: (kind: keyof Amounts) => number): Amounts =>
+  Object.fromEntries(kindsOf(quota).map((kind) => [kind, amountOf(kind)]));
 
 const minus = (quota: Quota, one: Amounts, other: Amounts): Amounts =>
   mapKinds(quota, (kind) => (one[kind] ?? 0) - (other[kind] ?? 0));
@@ -92,8 +93,7 @@ const correct = (queue: Queue, correction: Correction, quota: Quota): void => {
 /** A request above the burst passes when as much is there as can be. */
 const fits = (quota: Quota, free: Amounts, amounts: Amounts): boolean =>
   kindsOf(quota).every(
-    (kind) =>
-      (free[kind] ?? 0) + EXACTNESS >= Math.min(amounts[kind] ?? 0, burstOf(quota, kind)),
+    (kind) => (free[kind] ?? 0) + EXACTNESS >= Math.min(amounts[kind] ?? 0, burstOf(quota, kind)),
   );
 
 const waitFor = (quota: Quota, free: Amounts, amounts: Amounts): number =>
@@ -135,7 +135,7 @@ const lowest = (rows: Row[]): Row | undefined => {
   return found;
 };
 
-/** Tags are relative to the lowest that waits; where nobody waits, all are level. */
+/** Tags are relative to the lowest that waits; where none waits, all are level. */
 const levelled = ({ flows, ...queue }: Queue): Queue => {
   const all = Object.entries(flows);
   const waiting = all.filter(([, { needs }]) => needs !== undefined);
@@ -147,6 +147,33 @@ const levelled = ({ flows, ...queue }: Queue): Queue => {
       kept.map(([name, flow]) => [name, { ...flow, tag: flow.tag - floor }]),
     ),
   };
+};
+
+/** Takes the asks in the order of their tags; the needs of the flows that were blocked, and how long each ask waits at least. */
+const admit = (queue: Queue, rows: Row[], quota: Quota) => {
+  const waits = new Map<number, number>();
+  const blocked = new Map<Row, Amounts>();
+  let free = queue.levels;
+  for (let row = lowest(rows); row; row = lowest(rows)) {
+    const [next] = row.asks.splice(0, 1);
+    if (!next) {
+      // Kept free for a flow that waits in another process.
+      free = minus(quota, free, row.others ?? {});
+      delete row.others;
+      continue;
+    }
+    const { ask, index } = next;
+    const isAdmitted = !blocked.has(row) && fits(quota, free, ask.amounts);
+    if (!isAdmitted) waits.set(index, waitFor(quota, free, ask.amounts));
+    if (!isAdmitted && ask.isBrief) continue;
+    row.tag += costOf(quota, ask);
+    free = minus(quota, free, ask.amounts);
+    if (isAdmitted) {
+      queue.levels = minus(quota, queue.levels, ask.amounts);
+      row.flow.tag = row.tag;
+    } else if (!blocked.has(row)) blocked.set(row, ask.amounts);
+  }
+  return { blocked, waits };
 };
 
 /**
@@ -162,43 +189,12 @@ export const decide = (
   const queue = refilled(before, quota, now);
   for (const correction of corrections) correct(queue, correction, quota);
   const rows = rowsOf(queue, asks);
-  const waits = asks.map(() => 0);
-  const blocked = new Map<Row, Amounts>();
-  let free = queue.levels;
-  for (let row = lowest(rows); row; row = lowest(rows)) {
-    const { others } = row;
-    if (others) {
-      free = minus(quota, free, others);
-      delete row.others;
-      continue;
-    }
-    const [next] = row.asks.splice(0, 1);
-    if (!next) continue;
-    const { ask, index } = next;
-    const { amounts } = ask;
-    row.tag += costOf(quota, ask);
-    if (blocked.has(row) || !fits(quota, free, amounts)) {
-      waits[index] = waitFor(quota, free, amounts);
-      if (ask.isBrief) {
-        row.tag -= costOf(quota, ask);
-        continue;
-      }
-      if (!blocked.has(row)) blocked.set(row, amounts);
-    } else {
-      queue.levels = minus(quota, queue.levels, amounts);
-      row.flow.tag = row.tag;
-    }
-    free = minus(quota, free, amounts);
-  }
-  for (const { flow: name } of asks) {
-    const flow = queue.flows[name];
-    if (!flow) continue;
+  const own = rows.filter(({ others }) => !others).map(({ flow }) => flow);
+  const { blocked, waits } = admit(queue, rows, quota);
+  for (const flow of own) {
     flow.seen = queue.at;
     delete flow.needs;
   }
-  for (const [{ flow }, amounts] of blocked) {
-    flow.tag = Math.max(0, flow.tag);
-    flow.needs = amounts;
-  }
-  return { queue: levelled(queue), waits };
+  for (const [{ flow }, amounts] of blocked) flow.needs = amounts;
+  return { queue: levelled(queue), waits: asks.map((_, index) => waits.get(index) ?? 0) };
 };

@@ -28,7 +28,7 @@ export const textOf = ({ at, levels, flows }: Queue): string =>
     }),
   ]);
 
-/** Undefined for a text that is none of this release: the queue begins anew. */
+/** Undefined for a text that is none of this release: the queue starts empty. */
 export const queueIn = (text: string | undefined): Queue | undefined => {
   try {
     const [at, levels, rows]: [number, (number | null)[], Row[]] = JSON.parse(text ?? '');

@@ -1,12 +1,7 @@
-import type { ShareStore, StoredQueue } from '../../stores/share-store.ts';
-import { StoreUnavailable } from '../../stores/store-unavailable.ts';
-import { type Clock, withTimeout } from '../../support/clock.ts';
+import { withTimeout } from '../../support/clock.ts';
 import { oncePer } from '../../support/once-per.ts';
-import { type Ask, type Correction, decide, type Quota } from './fair-queue.ts';
-import { queueIn, textOf } from './queue-text.ts';
-
-/** A quota that targets declare, by the name that all processes know it by. */
-export type NamedQuota = Quota & { name: string };
+import type { Ask, Correction } from './fair-queue.ts';
+import { createLook, type NamedQuota, type SharedLine, type ShareParts } from './look.ts';
 
 /** `isUnchecked`: the table failed, and the provider decides. `waitMs`: how long a denied request had to wait yet, at least. */
 export type Place =
@@ -31,12 +26,8 @@ const LONGEST_PAUSE_MS = 2_000;
 const SHORTEST_PAUSE_MS = 25;
 /** Of one look, which may take several writes. */
 const LOOK_TIMEOUT_MS = 500;
-/** What was read or written is taken for the latest. */
-const FRESH_MS = 50;
 /** Without checks, after a table failed. */
 const UNCHECKED_MS = 2_000;
-/** Writes of one look that other processes precede. */
-const MAX_TRIES = 6;
 /** A correction that no request of this process followed is obsolete: the bucket has been filled since. */
 const CORRECTION_LIFE_MS = 60_000;
 
@@ -49,18 +40,13 @@ type Waiting = {
 };
 
 /** What this process knows of one quota. */
-type Line = {
-  quota: NamedQuota;
+type Line = SharedLine & {
   waiting: Waiting[];
-  corrections: (Correction & { at: number })[];
-  latest?: StoredQueue & { at: number };
   isRunning: boolean;
   uncheckedUntil: number;
   /** Ends the pause before the next look. */
   wake(): void;
 };
-
-type Parts = { store: ShareStore; clock: Clock; random(): number };
 
 const lineOf = (quota: NamedQuota): Line => ({
   quota,
@@ -71,43 +57,7 @@ const lineOf = (quota: NamedQuota): Line => ({
   wake: () => {},
 });
 
-/** One look of a process: all that wait in it are decided in one write, so that many cost as little as one. */
-const createLook = ({ store, clock, random }: Parts) => {
-  let writes = 0;
-  const nameOfWrite = (): string => {
-    writes += 1;
-    return `${random().toString(36).slice(2)}-${writes}`;
-  };
-
-  const read = async (line: Line): Promise<StoredQueue | undefined> => {
-    const { latest, quota } = line;
-    if (latest && clock.now() - latest.at < FRESH_MS) return latest;
-    return store.readQueue(quota.name);
-  };
-
-  /** How long each of `asks` has to wait; undefined if other processes were faster each time. */
-  return async (line: Line, asks: Ask[], corrections: Correction[]) => {
-    const { quota } = line;
-    let stored = await read(line);
-    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const before = queueIn(stored?.text);
-      const { queue, waits } = decide(before, { asks, corrections }, { quota, now: clock.now() });
-      const isUnchanged = asks.every(({ isBrief }, index) => isBrief && waits[index] !== 0);
-      if (isUnchanged) return waits;
-      const next = { text: textOf(queue), by: nameOfWrite() };
-      const written = await store.writeQueue(quota.name, next, stored?.version ?? 0);
-      stored = written.stored;
-      if (stored) line.latest = { ...stored, at: clock.now() };
-      if (written.isWritten) {
-        line.corrections = line.corrections.filter((one) => !corrections.includes(one));
-        return waits;
-      }
-    }
-    return undefined;
-  };
-};
-
-export const createShares = (parts: Parts): Shares => {
+export const createShares = (parts: ShareParts): Shares => {
   const { clock, random } = parts;
   const look = createLook(parts);
   const lines = oncePer(new Map<string, Line>(), (name) => lineOf({ name, limits: {} }));
@@ -157,7 +107,7 @@ export const createShares = (parts: Parts): Shares => {
     });
   };
 
-  /** Until the first of them may pass, or gives up. */
+  /** Until the first of them may pass, or its time is over. */
   const pauseOf = ({ waiting }: Line): number => {
     const now = clock.now();
     // What came during a look is looked after at once.
@@ -180,9 +130,8 @@ export const createShares = (parts: Parts): Shares => {
     while (line.waiting.length > 0) {
       try {
         await lookAt(line);
-      } catch (error) {
+      } catch {
         send(line);
-        if (!(error instanceof StoreUnavailable)) throw error;
       }
       const now = clock.now();
       remove(line, ({ until, waitMs }) =>
@@ -199,7 +148,8 @@ export const createShares = (parts: Parts): Shares => {
     const now = clock.now();
     if (now < line.uncheckedUntil) return Promise.resolve({ isAdmitted: true, isUnchecked: true });
     return new Promise((resolve) => {
-      const leave = () => remove(line, (one) => (one === mine ? { isAdmitted: false, waitMs: 0 } : undefined));
+      const leave = () =>
+        remove(line, (one) => (one === mine ? { isAdmitted: false, waitMs: 0 } : undefined));
       const mine: Waiting = {
         ...{ ask, until: now + patienceMs },
         end: (place) => {

@@ -13,7 +13,7 @@ const WRITE: ConditionalWrite = {
 
 const NAMES = { '#text': 'text', '#version': 'version', '#by': 'by', '#ttl': TTL_ATTRIBUTE };
 
-/** A queue that nobody has joined for a day is as good as none. */
+/** A queue without a request for a day is as good as none. */
 const LIFE_SECONDS = 86_400;
 
 const keyOf = (name: string): string => `share/${name}`;

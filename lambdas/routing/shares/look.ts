@@ -1,0 +1,56 @@
+import type { ShareStore, StoredQueue } from '../../stores/share-store.ts';
+import type { Clock } from '../../support/clock.ts';
+import { type Ask, type Correction, decide, type Quota } from './fair-queue.ts';
+import { queueIn, textOf } from './queue-text.ts';
+
+/** A quota that targets declare, by the name that all processes know it by. */
+export type NamedQuota = Quota & { name: string };
+
+/** What was read or written is taken for the latest. */
+const FRESH_MS = 50;
+/** Writes of one look that other processes precede. */
+const MAX_TRIES = 6;
+export type ShareParts = { store: ShareStore; clock: Clock; random(): number };
+
+/** What this process knows of the queue of a quota. */
+export type SharedLine = {
+  quota: NamedQuota;
+  corrections: (Correction & { at: number })[];
+  latest?: StoredQueue & { at: number };
+};
+
+/** One look of a process: all that wait in it are decided in one write, so that many cost as little as one. */
+export const createLook = ({ store, clock, random }: ShareParts) => {
+  let writes = 0;
+  const nameOfWrite = (): string => {
+    writes += 1;
+    return `${random().toString(36).slice(2)}-${writes}`;
+  };
+
+  const read = async (line: SharedLine): Promise<StoredQueue | undefined> => {
+    const { latest, quota } = line;
+    if (latest && clock.now() - latest.at < FRESH_MS) return latest;
+    return store.readQueue(quota.name);
+  };
+
+  /** How long each of `asks` has to wait; undefined if other processes were faster each time. */
+  return async (line: SharedLine, asks: Ask[], corrections: Correction[]) => {
+    const { quota } = line;
+    let stored = await read(line);
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const before = queueIn(stored?.text);
+      const { queue, waits } = decide(before, { asks, corrections }, { quota, now: clock.now() });
+      const isUnchanged = asks.every(({ isBrief }, index) => isBrief && waits[index] !== 0);
+      if (isUnchanged) return waits;
+      const next = { text: textOf(queue), by: nameOfWrite() };
+      const written = await store.writeQueue(quota.name, next, stored?.version ?? 0);
+      stored = written.stored;
+      if (stored) line.latest = { ...stored, at: clock.now() };
+      if (written.isWritten) {
+        line.corrections = line.corrections.filter((one) => !corrections.includes(one));
+        return waits;
+      }
+    }
+    return undefined;
+  };
+};

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Target } from '../../lambdas/catalog/catalog.ts';
+import { systemClock } from '../../lambdas/support/clock.ts';
+import { createLog } from '../../lambdas/support/log.ts';
+import { openStores } from '../../local/local-stores.ts';
+import { startLocal } from '../../local/start.ts';
+import { modelOn, targetAt } from '../support/models.ts';
+import { startBucketProvider } from './bucket-provider.ts';
+
+/** Prompts of so many tokens, in a quota of which the bucket of the shares holds 5 s. */
+const TPM = 60_000;
+const HALF = 2_000;
+
+type Reply = { error?: { code?: string; message: string; type: string } };
+
+const startLab = async () => {
+  const provider = await startBucketProvider({ tpm: 1e9, holdsMs: 60_000, now: Date.now });
+  const quota = { tpm: TPM };
+  const on = (id: string, ...targets: Partial<Target>[]) =>
+    modelOn(
+      targets.map((extra, index) =>
+        targetAt(provider.url, { upstream: `${id}-${index}`, account: `${id}-${index}`, ...extra }),
+      ),
+      { id: `test/${id}` },
+    );
+  const models = ['denied', 'waiting', 'stream', 'fair'].map((id) => on(id, { quota }));
+  const catalog = [
+    ...models,
+    on('large', { quota: { itpm: 500 } }),
+    on('pool', { quota }, { quota }),
+    on('free', {}),
+    on('batch', { quota }),
+    on('rpm', { quota: { rpm: 12 } }),
+  ];
+  const lines: string[] = [];
+  let opened = 0;
+  const stores = openStores(systemClock);
+  const { openShares } = stores.parts;
+  const router = await startLocal({
+    catalog,
+    secrets: { secret: 'credential' },
+    log: createLog((line) => lines.push(line)),
+    stores: {
+      ...stores,
+      parts: {
+        ...stores.parts,
+        ...(openShares && {
+          openShares: () => {
+            opened += 1;
+            return openShares();
+          },
+        }),
+      },
+    },
+  });
+  const admin = async (path: string, body: object) => {
+    const response = await fetch(`${router.baseUrl}/admin${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return { status: response.status, body: (await response.json()) as Reply & { key: string } };
+  };
+  const limits = { rpm: 1_000, quota: 1_000, period: 'month' };
+  await admin('/plans', { id: 'now', ...limits });
+  await admin('/plans', { id: 'waits', ...limits, max_wait_ms: 8_000 });
+  await admin('/plans', { id: 'batch', ...limits, max_wait_ms: 8_000, priority: 'batch' });
+  await admin('/projects', { id: 'team' });
+  const keyOf = async (plan: string) => (await admin('/projects/team/keys', { plan })).body.key;
+  const keys = {
+    now: await keyOf('now'),
+    waits: await keyOf('waits'),
+    batch: await keyOf('batch'),
+  };
+  return {
+    provider,
+    admin,
+    lines,
+    opened: () => opened,
+    usage: async (key: string) => {
+      const response = await fetch(`${router.baseUrl}/v1/usage`, { headers: { 'x-api-key': key } });
+      return (await response.json()) as { period: { used: number } };
+    },
+    ask: async (model: string, plan: keyof typeof keys, tokens = HALF, extra: object = {}) => {
+      const response = await fetch(`${router.baseUrl}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'x-api-key': keys[plan], 'content-type': 'application/json' },
+        body: JSON.stringify({
+          ...{ model: `test/${model}`, max_tokens: 500, ...extra },
+          messages: [{ role: 'user', content: `${'word '.repeat(tokens)}tenant=team` }],
+        }),
+      });
+      const text = await response.text();
+      const error = response.ok ? undefined : (JSON.parse(text) as Reply).error;
+      return { status: response.status, headers: response.headers, text, error };
+    },
+    keys,
+    close: async () => {
+      await router.close();
+      await provider.close();
+    },
+  };
+};
+
+let lab: Awaited<ReturnType<typeof startLab>>;
+beforeAll(async () => {
+  lab = await startLab();
+});
+afterAll(() => lab.close());
+beforeEach(() => {
+  lab.provider.log.length = 0;
+});
+
+describe('the capacity that a target declares', () => {
+  test('a model whose targets declare none opens no store of shares', async () => {
+    expect((await lab.ask('free', 'now')).status).toBe(200);
+    expect(lab.opened()).toBe(0);
+  });
+
+  test('a request without room gets 503 with code capacity and a time, and its unit back', async () => {
+    const served = await Promise.all([lab.ask('denied', 'now'), lab.ask('denied', 'now')]);
+    expect(served.filter(({ status }) => status === 200)).toHaveLength(1);
+    const denied = served.find(({ status }) => status === 503);
+    expect(denied?.error).toMatchObject({ type: 'api_error', code: 'capacity' });
+    expect(Number(denied?.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(Number(denied?.headers.get('retry-after'))).toBeLessThan(6);
+    expect(lab.provider.log).toHaveLength(1);
+    const { period } = await lab.usage(lab.keys.now);
+    // That of the model without a quota, and the one that was served.
+    expect(period.used).toBe(2);
+  });
+
+  test('a request that its plan lets wait is served when there is room', async () => {
+    const both = await Promise.all([lab.ask('waiting', 'waits'), lab.ask('waiting', 'waits')]);
+    expect(both.map(({ status }) => status)).toEqual([200, 200]);
+  });
+
+  test('a request above the whole quota gets 413 and is not sent', async () => {
+    const { status, error, headers } = await lab.ask('large', 'waits');
+    expect([status, headers.get('x-should-retry')]).toEqual([413, 'false']);
+    expect(error?.message).toMatch(/too large for the limits.*input of 500 a minute/);
+    expect(lab.provider.log).toEqual([]);
+  });
+
+  test('a second account with room serves instead of a wait', async () => {
+    const all = await Promise.all([1, 2].map(() => lab.ask('pool', 'now')));
+    expect(all.map(({ status }) => status)).toEqual([200, 200]);
+  });
+
+  test('a pool without room lets a request wait for the account that has room first', async () => {
+    const all = await Promise.all([1, 2].map(() => lab.ask('pool', 'waits')));
+    expect(all.map(({ status }) => status)).toEqual([200, 200]);
+  });
+
+  test('requests that count one each are limited by their number', async () => {
+    // 12 a minute: the bucket holds one.
+    const all = await Promise.all([1, 2, 3].map(() => lab.ask('rpm', 'now', 10)));
+    expect(all.map(({ status }) => status).toSorted()).toEqual([200, 503, 503]);
+  });
+
+  test.each([0, 1_000_000])('a plan of weight %s is rejected with the range', async (weight) => {
+    const plan = { id: 'heavy', rpm: 1, quota: 1, period: 'day', weight };
+    const { status, body } = await lab.admin('/plans', plan);
+    expect(status).toBe(400);
+    expect(body.error?.message).toMatch(/weight.*(1|1000)/);
+  });
+
+  test('a wait above a minute is rejected with the range', async () => {
+    const plan = { id: 'slow', rpm: 1, quota: 1, period: 'day', max_wait_ms: 60_001 };
+    expect((await lab.admin('/plans', plan)).body.error?.message).toMatch(/max_wait_ms.*60000/);
+  });
+});
