@@ -20,9 +20,6 @@ const PLAN_COLUMNS = [
   'replay',
   'state',
   'loops',
-  'max_wait_ms',
-  'priority',
-  'weight',
 ];
 const PLAN_OPTIONS: OptionName[] = [
   ...([
