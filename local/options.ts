@@ -12,7 +12,7 @@ Commands:
   ${PROGRAM.admin} ...          projects, plans, keys, usage, requests; --help lists them
   ${PROGRAM.connect} CLIENT       prints the configuration of a client
   ${PROGRAM.import} FORMAT FILE  reads the configuration of LiteLLM, or OpenRouter's list of models
-  ${PROGRAM.start} deploy [options]   deploys it to AWS with CDK, from a checkout
+  ${PROGRAM.start} deploy [options]   deploys it to AWS with the CDK of a checkout
 `;
 
 export const USAGE = `Usage: ${PROGRAM.start} [options]

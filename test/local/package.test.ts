@@ -1,6 +1,17 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -130,14 +141,74 @@ describe.each(nodes())('installed in an empty folder, with %s', (node) => {
     ]);
   });
 
-  test('--version, --help and deploy say what the package is, and what deploy needs', () => {
+  test('--version and --help say what the package is', () => {
     const version = run(node, ['--version']).stdout.trim();
     expect(tarball.filename).toBe(`model-router-${version}.tgz`);
     expect(run(node, ['--help']).stdout).toMatch(/^Usage: model-router \[options\]/);
-    const deploy = run(node, ['deploy', '-c', 'stage=prod']);
-    expect(deploy.status).toBe(2);
-    expect(deploy.stderr).toContain('npx cdk deploy');
+    expect(run(node, ['deploy', '--help']).stdout).toMatch(/^Usage: model-router deploy/);
   });
+});
+
+describe('the command deploy', () => {
+  const [node = ''] = nodes();
+  const deploy = (args: string[], env: NodeJS.ProcessEnv = process.env, cwd = home) => {
+    const { status, stdout, stderr } = spawnSync(node, [command, 'deploy', ...args], {
+      ...{ cwd, env, encoding: 'utf8' },
+    });
+    return { status, stdout, stderr };
+  };
+
+  test('without a checkout it says what is missing, and the command with the same options', () => {
+    const ended = deploy(['-c', 'stage=prod', '--catalog', 'my.json']);
+    expect(ended).toMatchObject({ status: 2, stdout: '' });
+    expect(ended.stderr).toContain('is not a checkout of the router');
+    const catalog = join(realpathSync(home), 'my.json');
+    expect(ended.stderr).toContain(`npx cdk deploy -c stage=prod -c catalog=${catalog}`);
+  });
+
+  test('a checkout of another version, or without CDK, is named', () => {
+    const other = join(folder, 'other');
+    mkdirSync(join(other, 'bin'), { recursive: true });
+    writeFileSync(join(other, 'bin', 'router.ts'), '');
+    writeFileSync(join(other, 'package.json'), '{"name":"model-router","version":"0.0.1"}');
+    expect(deploy(['--checkout', other]).stderr).toMatch(/has version 0\.0\.1, this is /);
+    copyFileSync(join(root, 'package.json'), join(other, 'package.json'));
+    expect(deploy(['--checkout', other]).stderr).toMatch(/has no CDK: run npm ci there/);
+  });
+
+  test('without AWS credentials it ends before CDK starts', () => {
+    const env = {
+      ...{ PATH: process.env.PATH, HOME: folder, AWS_EC2_METADATA_DISABLED: 'true' },
+    };
+    const ended = deploy(['--checkout', root, '-c', 'stage=prod'], env);
+    expect(ended).toMatchObject({ status: 2, stdout: '' });
+    expect(ended.stderr).toMatch(/^A deployment needs AWS credentials, and there are none\./);
+  });
+
+  test('it synthesizes the stack of the options with the CDK of the checkout', () => {
+    // Of its own, as synth bundles into dist/ of the checkout.
+    const checkout = join(folder, 'checkout');
+    for (const path of [
+      'bin',
+      'lib',
+      'lambdas',
+      'console',
+      'cli',
+      'docs',
+      'package.json',
+      'cdk.json',
+    ]) {
+      cpSync(join(root, path), join(checkout, path), { recursive: true });
+    }
+    symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'));
+    const output = join(folder, 'cdk.out');
+    copyFileSync(join(root, 'lambdas/catalog/models.json'), join(home, 'mine.json'));
+    const args = ['--checkout', checkout, '--synth', '--catalog', 'mine.json'];
+    const ended = deploy([...args, '-c', 'stage=prod', '--output', output]);
+    expect({ ...ended, stdout: '' }).toMatchObject({ status: 0 });
+    const template = readFileSync(join(output, 'model-router-prod.template.json'), 'utf8');
+    expect(template).toContain('Model router, stage prod');
+  }, 120_000);
 });
 
 test('the files of the package are those of a build, so that no old one is shipped', () => {
