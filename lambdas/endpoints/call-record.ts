@@ -166,10 +166,11 @@ export const hashesOf = (checked: CheckedCall): Uint16Array | undefined => {
   if (!isCompared(checked)) return undefined;
   const { call, request, session } = checked;
   const { source, notes } = call;
+  const { addedTools } = request;
   const { inputTokens = 0, cacheReadTokens = inputTokens } = notes;
   const fresh = MARGIN * source.text.length * (1 - cacheReadTokens / inputTokens);
   return hashParts(request, {
-    tools: memberText(source, 'tools'),
+    tools: memberText(source, 'tools') + (addedTools ? JSON.stringify(addedTools) : ''),
     fresh,
     secret: session().secret,
   });

@@ -127,6 +127,8 @@ export type GenerationRequest = {
   topK?: number;
   stop?: string[];
   tools?: (Tool | NativeTool)[];
+  /** Of `tools` those that items of the conversation add; absent: none. */
+  addedTools?: Tool[];
   toolChoice?: ToolChoice;
   parallelToolCalls?: boolean;
   responseFormat?: ResponseFormat;

@@ -15,6 +15,12 @@ const tool = (name: string) => ({
   function: { name, description: words(500, name), parameters: { type: 'object' } },
 });
 
+/** As responses has it. */
+const flatTool = (name: string) => {
+  const { type, function: own } = tool(name);
+  return { type, ...own };
+};
+
 const base = (turns = 1) => ({
   model: MODEL,
   tools: [tool('read')],
@@ -161,6 +167,22 @@ describe('an explained request of a session', () => {
       expect(cache?.read_tokens).toBeLessThan(cache?.expected_tokens ?? 0);
     },
   );
+
+  test('tools that an item of the conversation adds are explained as changed tools', async () => {
+    const stage = await startStage({ wire: 'messages' });
+    const sendItems = async (input: object[]) => {
+      const body = { model: MODEL, tools: [flatTool('read')], input };
+      const request = { headers: { 'x-session-id': 'one-session' }, body };
+      const sent = await sendStep(stage, { path: '/v1/responses', request });
+      expect(sent.status, sent.text).toBe(200);
+      return String(sent.headers['x-request-id']);
+    };
+    const question = { role: 'user', content: words(3_000, 'question') };
+    const added = { type: 'additional_tools', role: 'developer', tools: [flatTool('late')] };
+    await sendItems([question]);
+    const second = await sendItems([question, added]);
+    expect((await explained(stage, second)).cache?.lost_by).toBe('tools');
+  });
 
   test('in a long session the changed turn is told to within its group', async () => {
     const stage = await startStage({ wire: 'messages' });

@@ -196,3 +196,22 @@ export const blocksOf = (to: UpstreamProtocolName, body: string): string[] => {
   const last = turns.pop() ?? '';
   return [...tools, ...promptOf(raw), ...turns, ...withoutInstruction(last)];
 };
+
+/** What a provider's cache is read by besides, where the caller asks for the same. */
+const PARAMETERS_READ = ['thinking', 'reasoning', 'reasoning_effort', 'prompt_cache_key'];
+
+/** The first block, or parameter, of a request that a cache with the one before it does not have; undefined if it has all of that. */
+export const breakOf = (
+  to: UpstreamProtocolName,
+  before: string,
+  after: string,
+): string | undefined => {
+  const [old, now] = [before, after].map((body) => blocksOf(to, body));
+  const at = (old ?? []).findIndex((block, index) => now?.[index] !== block);
+  if (at !== -1) return `${old?.[at]} became ${now?.[at]}`;
+  const name = PARAMETERS_READ.find((member) => {
+    const [one, other] = [before, after].map((body) => JSON.stringify(JSON.parse(body)[member]));
+    return one !== other;
+  });
+  return name;
+};

@@ -55,6 +55,7 @@ const decode = (wire: ResponsesRequest): GenerationRequest => {
     temperature,
     topP,
     tools: listOf(joinTools(decodeTools(wireTools ?? []), added)),
+    addedTools: listOf(added),
     toolChoice: decodeToolChoice(toolChoice),
     parallelToolCalls,
     responseFormat: decodeFormat(text?.format),
