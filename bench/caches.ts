@@ -1,7 +1,8 @@
 /**
  * What care for prompt caches costs: `npm run bench:caches`, or `-- "400 KB"` for the rows alone that the pattern names. The
  * same bodies without and with all of it: marks or a key, a session that chooses between two equal targets, and the hashes that
- * explain a lost hit. bench/README.md says how to read the table.
+ * explain a lost hit. `-- bills` prints instead what sessions cost at a provider with a cache. bench/README.md says how to read
+ * both tables.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,18 +27,23 @@ const modelsAt = (url: string): Model[] =>
     }),
   );
 
-const folder = mkdtempSync(join(tmpdir(), 'bench-'));
-try {
-  const upstream = await start<{ url: string }>('upstream.ts');
-  const { key, stores } = await startStores();
-  const catalog = join(folder, 'models.json');
-  writeFileSync(catalog, JSON.stringify(modelsAt(upstream.url)));
-  const { file } = bundle({ entry: 'lambdas/router.ts', outdir: folder, catalog });
-  Object.assign(process.env, environmentOn(stores['instant store']));
-  const [, , rows = ''] = process.argv;
-  const { samples } = await start<{ samples: Samples }>('cache-runner.ts', key, file, rows);
-  print(samples, ['without', 'with'], MOST);
-} finally {
-  stopAll();
-  rmSync(folder, { recursive: true });
-}
+const printCosts = async (rows: string): Promise<void> => {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-'));
+  try {
+    const upstream = await start<{ url: string }>('upstream.ts');
+    const { key, stores } = await startStores();
+    const catalog = join(folder, 'models.json');
+    writeFileSync(catalog, JSON.stringify(modelsAt(upstream.url)));
+    const { file } = bundle({ entry: 'lambdas/router.ts', outdir: folder, catalog });
+    Object.assign(process.env, environmentOn(stores['instant store']));
+    const { samples } = await start<{ samples: Samples }>('cache-runner.ts', key, file, rows);
+    print(samples, ['without', 'with'], MOST);
+  } finally {
+    stopAll();
+    rmSync(folder, { recursive: true });
+  }
+};
+
+const [, , rows = ''] = process.argv;
+// Loaded where it is wanted: what a server's responses are written with is another in each of the two.
+await (rows === 'bills' ? import('./gateway/cache-bills.ts') : printCosts(rows));

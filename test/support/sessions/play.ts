@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { expect, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import type { Target } from '../../../lambdas/catalog/catalog.ts';
 import { PRESETS } from '../../../lambdas/catalog/profiles.ts';
 import {
@@ -79,7 +79,7 @@ const createCache = ({ wire, hasBreakpoints, cache }: StageOptions) => {
 };
 
 /** Routers, and a provider with a prompt cache for each target of their one model. */
-export const startStage = async (options: StageOptions) => {
+export const openStage = async (options: StageOptions) => {
   const { wire, routers = 1, targets = [{}] } = options;
   const clock = createManualClock(NOW);
   const providers = await Promise.all(
@@ -105,14 +105,25 @@ export const startStage = async (options: StageOptions) => {
     clock,
     size: routers,
   });
-  onTestFinished(async () => {
+  const close = async () => {
     await fleet.close();
-    for (const { close } of providers) await close();
-  });
-  return { clock, providers, fleet };
+    for (const provider of providers) await provider.close();
+  };
+  return { clock, providers, fleet, close };
 };
 
-export type Stage = Awaited<ReturnType<typeof startStage>>;
+export type Stage = Awaited<ReturnType<typeof openStage>>;
+
+/** Until the test is finished. */
+export const startStage = async (options: StageOptions): Promise<Stage> => {
+  const stage = await openStage(options);
+  onTestFinished(stage.close);
+  return stage;
+};
+
+const assertServed = ({ status, text }: { status: number; text: string }): void => {
+  if (status !== 200) throw new Error(`A step got ${status}: ${text}`);
+};
 
 /** Sends one step of a session to one of the routers. */
 export const sendStep = (
@@ -128,8 +139,7 @@ export const sendStep = (
 /** Sends the steps of a session, each to the next router, and stops the time between them. */
 export const play = async (stage: Stage, { path, requests }: Session): Promise<void> => {
   for (const [index, request] of requests.entries()) {
-    const { status, text } = await sendStep(stage, { path, request, router: index });
-    expect(status, text).toBe(200);
+    assertServed(await sendStep(stage, { path, request, router: index }));
     stage.clock.advance(STEP_MS);
   }
 };
@@ -148,8 +158,7 @@ export const playDirect = async (
   try {
     for (const body of bodies) {
       const headers = { authorization: 'Bearer own' };
-      const { status, text } = await send(provider.url, '/', { method: 'POST', headers, body });
-      expect(status, text).toBe(200);
+      assertServed(await send(provider.url, '/', { method: 'POST', headers, body }));
       clock.advance(STEP_MS);
     }
     return provider.log;
