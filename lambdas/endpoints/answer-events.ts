@@ -33,7 +33,7 @@ export const createUsageRecorder =
     if (event.type !== 'finish') return event;
     used.usage = event.usage ?? used.usage;
     used.isFinal = event.usage !== undefined;
-    const usage = completeUsage(event.usage, used.characters, estimateInput);
+    const usage = completeUsage(event.usage, used, estimateInput);
     note({
       finish: event.reason.unified,
       inputTokens: usage.inputTokens,

@@ -9,6 +9,8 @@ export type Counts = {
   usage?: Partial<Usage> | undefined;
   /** Of what it generated. */
   characters: number;
+  /** An upper estimate of its tokens, under a budget: it has leased no more than these. */
+  mostTokens?: number | undefined;
   /** The counts are the last ones. */
   isFinal: boolean;
 };
@@ -19,20 +21,26 @@ export type Used = Counts & { target: Target };
 /** Rough size of a token in responses, for upstreams that report no usage. */
 const CHARACTERS_PER_TOKEN = 4;
 
+const estimateOutput = ({
+  characters,
+  mostTokens = characters,
+}: Pick<Counts, 'characters' | 'mostTokens'>): number =>
+  Math.ceil(Math.min(characters / CHARACTERS_PER_TOKEN, mostTokens));
+
 /** Fills in usage that the upstream did not report: every protocol requires it, and so does a price. */
 export const completeUsage = (
   usage: Partial<Usage> | undefined,
-  characters: number,
+  counts: Counts,
   estimateInput: () => number,
 ): Usage => ({
   ...usage,
   inputTokens: usage?.inputTokens || estimateInput(),
-  outputTokens: usage?.outputTokens || Math.ceil(characters / CHARACTERS_PER_TOKEN),
+  outputTokens: usage?.outputTokens || estimateOutput(counts),
 });
 
 /** Counts that are not the last ones have few of the tokens that were generated since. */
-const latestUsage = ({ usage, characters, isFinal }: Counts): Counts['usage'] => {
-  const generated = Math.ceil(characters / CHARACTERS_PER_TOKEN);
+const latestUsage = ({ usage, isFinal, ...generation }: Counts): Counts['usage'] => {
+  const generated = estimateOutput(generation);
   if (isFinal || (usage?.outputTokens ?? 0) >= generated) return usage;
   return { ...usage, outputTokens: generated };
 };
@@ -51,7 +59,7 @@ export type BillParts = {
 export const billOf = (used: Used, { model, startedAt, ...parts }: BillParts): Bill | undefined => {
   const { target, usage: reported, characters, isFinal } = used;
   if (!isFinal && reported === undefined && characters === 0) return undefined;
-  const usage = completeUsage(latestUsage(used), characters, () => parts.estimateInput(target));
+  const usage = completeUsage(latestUsage(used), used, () => parts.estimateInput(target));
   const billed = { ...usage, ...usage.billing };
   const isCounted = Boolean(reported?.inputTokens) && Boolean(reported?.outputTokens);
   return {

@@ -109,6 +109,7 @@ export const createFuse = ({ meter, clock, ...parts }: Parts): Fuse => {
         for (const event of batch) {
           if (event.type === 'block-delta') generated += tokensIn(event.delta);
         }
+        used.mostTokens = generated;
       },
       /** Returns what was leased for the worst input, where other requests wait for it. */
       returnRest: (): void => {

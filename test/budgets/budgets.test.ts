@@ -200,6 +200,8 @@ describe('a response without a further slice', () => {
       expect(dollarsOf(invoices)).toBeLessThanOrEqual(0.06);
       expect(dollarsOf(invoices)).toBeGreaterThan(0.045);
       await expect.poll(() => lab.budget(path)).toMatchObject({ leased_usd: 0 });
+      // What is shown was estimated.
+      expect((await lab.budget(path)).spent_usd).toBeLessThanOrEqual(0.06);
     },
   );
 
