@@ -172,7 +172,7 @@ export const createRouter = ({
     cancel: createCancel({ cancellations, meter }),
     listModels: createListModels({ catalog, meter }),
     getModel: createGetModel({ catalog, meter }),
-    usage: atFirstCall(() => createGetUsage({ meter, history })),
+    usage: atFirstCall(() => createGetUsage({ meter, history, budgets })),
     explainRequest: atFirstCall(() => createExplainRequest({ meter, records })),
     explainSession: atFirstCall(() => createExplainSession({ meter, records, readWhoKey })),
   };

@@ -6,6 +6,7 @@ import type { HistoryStore } from '../stores/history-store.ts';
 import { DAY_MS, dayOf, formatInstant } from '../support/clock.ts';
 import { apiError, invalidRequest } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
+import { budgetUsage, type ReadBudgets } from './budget-usage.ts';
 import type { Call, Endpoint } from './endpoint.ts';
 
 const publicUse = ({ limit, used, remaining, resetAt }: WindowUsage) => ({
@@ -77,16 +78,25 @@ const historyOf = async (history: History, { caller, query, startedAt }: Call) =
 };
 
 /**
- * GET /v1/usage: what the key's plan allows and what is left of it, free of quota; with `since` also the
+ * GET /v1/usage: what the key's plan and its budgets allow and what is left of them, free of quota; with `since` also the
  * history of its project.
  */
 export const createGetUsage =
-  ({ meter, history }: { meter: Meter; history: History }): Endpoint =>
+  ({
+    meter,
+    history,
+    budgets,
+  }: {
+    meter: Meter;
+    history: History;
+    budgets: ReadBudgets;
+  }): Endpoint =>
   async (call) => {
     const { caller } = call;
     await meter.admitFree(caller);
     const { minute, period, lastUsedAt } = await meter.usage(caller);
     const { id, rpm, quota, period: length, concurrency } = caller.plan;
+    const dollars = await budgetUsage(budgets, caller, call.startedAt);
     const past = await historyOf(history, call);
     return {
       status: 200,
@@ -98,6 +108,7 @@ export const createGetUsage =
         minute: publicUse(minute),
         period: { ...publicUse(period), reserved: period.reserved },
         last_used_at: lastUsedAt === undefined ? null : formatInstant(lastUsedAt),
+        ...(dollars && { budgets: dollars }),
         ...(past && { history: past }),
       },
     };

@@ -93,6 +93,8 @@ export type BudgetState = {
   leased: number;
   /** In the items of meters, for their next requests. */
   room: number;
+  /** Undefined once it is deleted. */
+  limit: BudgetLimit | undefined;
 };
 
 /** Why a budget does not lease what a request may cost. */

@@ -11,7 +11,7 @@ import { type Budget, type BudgetStore, type Hold, limitOf } from '../../budget-
 import { numberIn } from '../meter-item.ts';
 import { createTable, type Item, type TableOptions } from '../table.ts';
 import { countedIn, isCounted } from './counter-items.ts';
-import { lentName, MAX, PERIOD, returnedBy, spentOf } from './items.ts';
+import { lentName, limitIn, MAX, PERIOD, returnedBy, spentOf } from './items.ts';
 import { createTransfers } from './transfers.ts';
 
 const MAX_TRIES = 16;
@@ -99,6 +99,7 @@ export const createDynamoBudgetStore = (options: TableOptions): BudgetStore => {
         spent: sum(spentOf),
         leased: sum(({ leased }) => leased),
         room: sum(({ room }) => room),
+        limit: limitIn(root),
       };
     },
   };

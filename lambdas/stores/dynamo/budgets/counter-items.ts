@@ -2,7 +2,7 @@ import { MINUTE_MS } from '../../../support/clock.ts';
 import { type BudgetState, type Hold, labelAt } from '../../budget-store.ts';
 import { numberIn } from '../meter-item.ts';
 import type { Item } from '../table.ts';
-import { KEPT_MS, lentName, pastNamesIn } from './items.ts';
+import { KEPT_MS, lentName, limitIn, pastNamesIn } from './items.ts';
 
 /**
  * Budgets of users and sessions. There may be thousands of them under one key, so that the items of its meter have no room
@@ -53,7 +53,12 @@ export const countedIn = (
     const isOwn = labelAt(period, minuteIn(mark) * MINUTE_MS) === label;
     if (isOpen(mark) && isOwn && !isOver(mark, now)) leased += nanosIn(mark);
   }
-  return { leased, spent: numberIn(item, lentName({ label })) - leased, room: 0 };
+  return {
+    leased,
+    spent: numberIn(item, lentName({ label })) - leased,
+    room: 0,
+    limit: limitIn(item),
+  };
 };
 
 export const pastIn = (item: Item | undefined, now: number): string[] => [
