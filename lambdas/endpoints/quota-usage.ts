@@ -1,12 +1,13 @@
 import { ageOf, GROUPINGS, type Grouping } from '../history/read-usage.ts';
 import { isWhoGrouping, readGroups, WHO_GROUPINGS, type WhoGrouping } from '../history/read-who.ts';
+import { budgetUsage, type ReadBudgets } from '../metering/budget-usage.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { WindowUsage } from '../metering/quota-usage.ts';
 import type { HistoryStore } from '../stores/history-store.ts';
 import { DAY_MS, dayOf, formatInstant } from '../support/clock.ts';
 import { apiError, invalidRequest } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
-import { budgetUsage, type ReadBudgets } from './budget-usage.ts';
+
 import type { Call, Endpoint } from './endpoint.ts';
 
 const publicUse = ({ limit, used, remaining, resetAt }: WindowUsage) => ({

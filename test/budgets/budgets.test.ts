@@ -50,6 +50,43 @@ describe('a budget of a project', () => {
     await expect.poll(() => lab.budget(path)).toMatchObject({ spent_usd: billed, leased_usd: 0 });
   });
 
+  test('GET /v1/usage lists the budgets of the key with limit, spent, remaining and reset', async () => {
+    const { key, keyIds, path } = await underBudget(1);
+    await lab.admin(`${path}/keys/${keyIds[0]}/budget`, { max_usd: 0.5, period: 'total' });
+    await lab.admin(`${path}/users/budget`, { max_usd: 0.25, period: 'hour' });
+    lab.pass();
+    await read(await lab.ask({ key, order: 'output=50' }));
+    const usage = async () => {
+      const response = await fetch(`${lab.url}/v1/usage`, { headers: { 'x-api-key': key } });
+      return ((await response.json()) as { budgets: object[] }).budgets;
+    };
+    await expect.poll(async () => (await lab.budget(path)).leased_usd).toBe(0);
+    const { spent_usd } = await lab.budget(path);
+    expect(spent_usd).toBeGreaterThan(0);
+    const spending = { spent_usd, leased_usd: 0 };
+    expect(await usage()).toEqual([
+      {
+        scope: 'project',
+        period: 'day',
+        limit_usd: 1,
+        ...spending,
+        remaining_usd: expect.closeTo(1 - spent_usd, 9),
+        resets_at: '2026-11-25T00:00:00Z',
+      },
+      {
+        scope: 'key',
+        period: 'total',
+        limit_usd: 0.5,
+        ...spending,
+        remaining_usd: expect.closeTo(0.5 - spent_usd, 9),
+        resets_at: null,
+      },
+      { scope: 'user', period: 'hour', limit_usd: 0.25 },
+    ]);
+    await lab.admin(`${path}/budget`, { paused: true });
+    expect((await usage())[0]).toMatchObject({ scope: 'project', paused: true, ...spending });
+  });
+
   test.each(ROUTES)(
     'a budget that is used up is a 402 on %s that names it, its limit, what is spent and its reset',
     async (route) => {
@@ -221,41 +258,6 @@ describe('a response without a further slice', () => {
       expect(headers.get('x-router-warning')).toBe('budget');
     },
   );
-});
-
-test('GET /v1/usage lists the budgets of the key with limit, spent, remaining and reset', async () => {
-  const { key, keyIds, path } = await underBudget(1);
-  await lab.admin(`${path}/keys/${keyIds[0]}/budget`, { max_usd: 0.5, period: 'total' });
-  await lab.admin(`${path}/users/budget`, { max_usd: 0.25, period: 'hour' });
-  lab.pass();
-  await read(await lab.ask({ key, order: 'output=50' }));
-  const usage = async () =>
-    (await (await fetch(`${lab.url}/v1/usage`, { headers: { 'x-api-key': key } })).json()).budgets;
-  await expect.poll(async () => (await lab.budget(path)).leased_usd).toBe(0);
-  const { spent_usd } = await lab.budget(path);
-  expect(spent_usd).toBeGreaterThan(0);
-  const spending = { spent_usd, leased_usd: 0 };
-  expect(await usage()).toEqual([
-    {
-      scope: 'project',
-      period: 'day',
-      limit_usd: 1,
-      ...spending,
-      remaining_usd: expect.closeTo(1 - spent_usd, 9),
-      resets_at: '2026-11-25T00:00:00Z',
-    },
-    {
-      scope: 'key',
-      period: 'total',
-      limit_usd: 0.5,
-      ...spending,
-      remaining_usd: expect.closeTo(0.5 - spent_usd, 9),
-      resets_at: null,
-    },
-    { scope: 'user', period: 'hour', limit_usd: 0.25 },
-  ]);
-  await lab.admin(`${path}/budget`, { paused: true });
-  expect((await usage())[0]).toMatchObject({ scope: 'project', paused: true, ...spending });
 });
 
 describe('what is paid', () => {

@@ -31,7 +31,7 @@ const PARTS = {
   'late-responses.cjs': 50,
   'late-gemini.cjs': 11,
   'late-read-error.cjs': 22,
-  'late-reports.cjs': 18,
+  'late-reports.cjs': 19,
   'late-run-once.cjs': 10,
   'late-state.cjs': 17,
   'late-response-store.cjs': 5,

@@ -1,10 +1,10 @@
 import type { Caller } from '../keys/authenticate.ts';
-import { leaseOf } from '../metering/budgets.ts';
-import { resetOfBudget } from '../metering/limits.ts';
 import { type BudgetStore, type Hold, UNLIMITED } from '../stores/budget-store.ts';
 import { formatInstant } from '../support/clock.ts';
 import { apiError } from '../support/errors.ts';
 import { dollarsOf } from '../support/public-usage.ts';
+import { leaseOf } from './budgets.ts';
+import { resetOfBudget } from './limits.ts';
 
 export type ReadBudgets = Pick<BudgetStore, 'readBudget'>;
 
