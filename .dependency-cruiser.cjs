@@ -42,6 +42,7 @@ const rooms = {
   aws: { values: ['http-client', 'support'] },
   'http-client': { values: ['support'] },
   otlp: { values: ['support'], types: ['stores'] },
+  alerts: { values: ['support'] },
   telemetry: { values: ['support'] },
   web: { values: ['http', 'support'] },
   support: { values: [] },
@@ -58,6 +59,7 @@ const contracts = {
   records: ['log-events.ts'],
   stores: ['log-events.ts', 'tables.ts'],
   otlp: ['log-events.ts', 'tables.ts'],
+  alerts: ['log-events.ts'],
   telemetry: ['log-events.ts', 'metrics.ts'],
   support: ['log-events.ts'],
 };

@@ -123,7 +123,8 @@ export type RequestFields = Line<
 
 type Failure = Line<'requestId' | 'failure', 'awsRequestId' | 'origin'>;
 type Unit = Line<'meterId' | 'requestId' | 'minute' | 'period'>;
-type Turn = Line<'target' | 'openUntil' | 'openings'>;
+/** A `fault` says why, of a breaker of this process alone. */
+type Turn = Line<'target' | 'openUntil' | 'openings', 'fault'>;
 
 export type LogEvents = {
   request: RequestFields;

@@ -1,7 +1,7 @@
 import defaultModels from '../lambdas/catalog/models.json' with { type: 'json' };
 import type { Model } from '../lambdas/catalog/parse-models.ts';
 import { addressesIn } from '../lambdas/otlp/address-of.ts';
-import { createExporter } from '../lambdas/otlp/exporter.ts';
+import { createExporter, type Entry } from '../lambdas/otlp/exporter.ts';
 import { createPost } from '../lambdas/otlp/post.ts';
 import type { Clock } from '../lambdas/support/clock.ts';
 import type { Log } from '../lambdas/support/log.ts';
@@ -43,10 +43,25 @@ export const exportRecords = async (
     version,
     log,
   });
-  const outbox = await openOutbox({ database, send, clock, onFailure });
+  const outbox = await openOutbox<Entry>({
+    ...{ database, table: 'outbox', receiver: 'the OTLP collector', send, clock, onFailure },
+  });
+  const { records } = stores.parts;
+  // Before the record is in its store, so that none of those is missing at the collector.
+  const watched: typeof records = {
+    ...records,
+    putRecord: async (record, revision) => {
+      await outbox.add({ record, isFirst: revision === 1 });
+      await records.putRecord(record, revision);
+    },
+    putRefused: async (refused) => {
+      await outbox.add({ refused });
+      await records.putRefused(refused);
+    },
+  };
   return {
     ...stores,
-    parts: { ...stores.parts, records: outbox.watch(stores.parts.records) },
+    parts: { ...stores.parts, records: watched },
     close: async () => {
       await outbox.close();
       await stores.close();

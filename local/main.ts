@@ -1,4 +1,5 @@
 import { PROGRAM } from '#program';
+import { DEFAULT_RUNBOOK_URL } from '../lambdas/env.ts';
 import type { LogFields } from '../lambdas/log-events.ts';
 import { systemClock, withTimeout } from '../lambdas/support/clock.ts';
 import type { Log } from '../lambdas/support/log.ts';
@@ -10,6 +11,7 @@ import { exportRecords } from './export-records.ts';
 import { openStores } from './local-stores.ts';
 import { type CliOptions, readOptions, USAGE } from './options.ts';
 import { readOwnCatalog } from './own-catalog.ts';
+import { openAlerts } from './send-alerts.ts';
 import { type LocalRouter, startLocal } from './start.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -63,12 +65,20 @@ const isPortInUse = (error: unknown): boolean =>
 
 /** @throws UsageError if the port is in use, or the user's catalog or secrets are invalid; DatabaseError */
 const start = async (options: CliOptions): Promise<LocalRouter> => {
-  const { ownFiles, host, port, delayMs, adminSecret, data, otlp } = options;
-  const log = createTerminalLog();
+  const { ownFiles, host, port, delayMs, adminSecret, data, otlp, receivers } = options;
+  const terminal = createTerminalLog();
   const files = ownFiles && (await readOwnCatalog(ownFiles));
   const onFailure = createOnFailure();
   const database = data ? await openFolder({ folder: data, onFailure }) : createMemoryDatabase();
   const opened = openStores(systemClock, database);
+  const alerts =
+    receivers.length > 0
+      ? await openAlerts({
+          ...{ database, receivers, clock: systemClock, onFailure },
+          ...{ models: files?.catalog ?? [], runbookUrl: DEFAULT_RUNBOOK_URL },
+        })
+      : undefined;
+  const log = alerts ? alerts.watch(terminal) : terminal;
   const collector = otlp && {
     ...otlp,
     models: files?.catalog,
@@ -79,7 +89,14 @@ const start = async (options: CliOptions): Promise<LocalRouter> => {
     : opened;
   try {
     const own = { host, port, adminSecret, delayMs, log };
-    return await startLocal({ ...files, stores, ...own, state: 'default' });
+    const closing = {
+      ...stores,
+      close: async () => {
+        await alerts?.close();
+        await stores.close();
+      },
+    };
+    return await startLocal({ ...files, stores: closing, ...own, state: 'default' });
   } catch (error) {
     if (!isPortInUse(error)) throw error;
     const next = `Choose another: ${PROGRAM.start} --port ${port + 1}`;

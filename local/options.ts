@@ -1,10 +1,13 @@
 import { parseArgs } from 'node:util';
 import { PROGRAM } from '#program';
+import { type Receiver, readSigningSecret } from '../lambdas/alerts/deliver.ts';
 import { readHeaders } from '../lambdas/otlp/post.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Environment variable with the secret of the operator of a router that other machines reach. */
 const ADMIN_SECRET = 'MODEL_ROUTER_ADMIN_SECRET';
+/** With the secret that signs alerts. */
+const ALERT_SECRET = 'MODEL_ROUTER_ALERT_SECRET';
 
 const COMMANDS = `
 Commands:
@@ -25,6 +28,9 @@ ${PROGRAM.isPacked ? COMMANDS : ''}
   --secrets FILE   JSON object: credentials by the names that the catalog uses
   --otlp URL       export each request as spans and metrics to an OpenTelemetry collector, e.g.
                    http://127.0.0.1:4318; headers in OTEL_EXPORTER_OTLP_HEADERS
+  --alerts URL     send alerts, signed by the rules of standard-webhooks with the secret whsec_… in
+                   ${ALERT_SECRET}
+  --slack URL      send alerts in the form of Slack's incoming webhooks
   --delay MS       delay of the embedded upstream before every word (default: 15)
   --json           print one line {"baseUrl","key"} when ready, and nothing else
   --version        print the version
@@ -39,6 +45,8 @@ export type CliOptions = {
   data: string | undefined;
   /** Base address of the OTLP collector that gets all records, and the headers that it requires. */
   otlp: { endpoint: string; headers: Record<string, string> } | undefined;
+  /** Who gets alerts. */
+  receivers: Receiver[];
   delayMs: number;
   json: boolean;
   help: boolean;
@@ -72,6 +80,8 @@ const parse = (args: string[]) => {
         host: { type: 'string', default: DEFAULT_HOST },
         data: { type: 'string' },
         otlp: { type: 'string' },
+        alerts: { type: 'string' },
+        slack: { type: 'string' },
         catalog: { type: 'string' },
         secrets: { type: 'string' },
         delay: { type: 'string', default: DEFAULT_DELAY_MS },
@@ -107,8 +117,12 @@ const readSecret = (host: string, secret: string | undefined): string | undefine
 type Env = {
   PORT?: string | undefined;
   [ADMIN_SECRET]?: string | undefined;
+  [ALERT_SECRET]?: string | undefined;
   OTEL_EXPORTER_OTLP_HEADERS?: string | undefined;
 };
+
+const isAddress = (url: string): boolean =>
+  URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
 
 const readCollectorHeaders = (text: string) => {
   try {
@@ -120,7 +134,7 @@ const readCollectorHeaders = (text: string) => {
 
 const readCollector = (url: string | undefined, { OTEL_EXPORTER_OTLP_HEADERS = '' }: Env) => {
   if (url === undefined) return undefined;
-  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) {
+  if (isAddress(url)) {
     return { endpoint: url, headers: readCollectorHeaders(OTEL_EXPORTER_OTLP_HEADERS) };
   }
   throw new UsageError(
@@ -128,9 +142,30 @@ const readCollector = (url: string | undefined, { OTEL_EXPORTER_OTLP_HEADERS = '
   );
 };
 
-/** @throws UsageError for an unknown option, a value out of range, secrets without a catalog, an address without a secret, or an invalid header of a collector */
+const readAddress = (url: string, name: string): string => {
+  if (isAddress(url)) return url;
+  throw new UsageError(`Invalid ${name} '${url}': must be an address such as https://example.com.`);
+};
+
+const readReceivers = (
+  { alerts, slack }: { alerts?: string | undefined; slack?: string | undefined },
+  { [ALERT_SECRET]: secret = '' }: Env,
+): Receiver[] => {
+  const receivers: Receiver[] = [];
+  if (slack !== undefined) receivers.push({ form: 'slack', url: readAddress(slack, '--slack') });
+  if (alerts === undefined) return receivers;
+  try {
+    readSigningSecret(secret);
+  } catch (cause) {
+    throw new UsageError(`${ALERT_SECRET}: ${messageOf(cause)}`, { cause });
+  }
+  return [...receivers, { form: 'webhook', url: readAddress(alerts, '--alerts'), secret }];
+};
+
+/** @throws UsageError for an unknown option, a value out of range, secrets without a catalog, an address without a secret, or an invalid header or secret of a receiver */
 export const readOptions = (args: string[], env: Env): CliOptions => {
-  const { port, host, data, otlp, delay, json, help, version, ...files } = parse(args);
+  const { port, host, data, otlp, delay, json, help, version, alerts, slack, ...files } =
+    parse(args);
   if (data === '') throw new UsageError('--data must name a folder.');
   return {
     port:
@@ -141,6 +176,7 @@ export const readOptions = (args: string[], env: Env): CliOptions => {
     adminSecret: help || version ? undefined : readSecret(host, env[ADMIN_SECRET]),
     data,
     otlp: readCollector(otlp, env),
+    receivers: readReceivers({ alerts, slack }, env),
     delayMs: readNumber(delay, '--delay', MAX_DELAY_MS),
     json,
     help,

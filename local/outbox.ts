@@ -1,10 +1,8 @@
-import { CollectorUnavailable, type Entry, type Export } from '../lambdas/otlp/exporter.ts';
-import type { RecordStore } from '../lambdas/stores/record-store.ts';
+import { CollectorUnavailable } from '../lambdas/otlp/exporter.ts';
 import { type Clock, DAY_MS, withTimeout } from '../lambdas/support/clock.ts';
 import { PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE } from '../lambdas/tables.ts';
 import type { ItemDatabase } from './database/item-database.ts';
 
-const TABLE = 'outbox';
 const ENTRIES = 'entries';
 const SENT = { partition: 'sent', sort: '' };
 /** Entries of one export. */
@@ -13,7 +11,7 @@ const BATCH = 200;
 const DELAY_MS = 1_000;
 /** Pauses after a failure double from the first to the second. */
 const PAUSES_MS = { first: 1_000, most: 60_000 };
-/** What the collector did not take in this time is dropped, as on AWS. */
+/** What the receiver did not take in this time is dropped, as on AWS. */
 const LIFE_MS = DAY_MS;
 /** For the last entries, when the router is closed. */
 const CLOSE_MS = 1_500;
@@ -21,21 +19,26 @@ const CLOSE_MS = 1_500;
 /** Sort keys in the order of their numbers. */
 const sortOf = (number: number): string => String(number).padStart(15, '0');
 
-type Parts = {
+type Parts<Entry> = {
   database: ItemDatabase;
-  send: Export;
+  /** Of the database, for these entries alone. */
+  table: string;
+  /** What they are sent to, in a sentence. */
+  receiver: string;
+  send(entries: Entry[]): Promise<void>;
   clock: Clock;
   onFailure(message: string): void;
 };
 
 /**
- * Exports records from a list in the database, where each is before it is in its store: none is lost with the process or
- * while the collector is away, and no request waits for it. One process writes a database.
+ * Sends entries from a list in the database: none is lost with the process or while the receiver is away, and no request
+ * waits for it. One process writes a database.
  */
-export const openOutbox = async ({ database, send, clock, onFailure }: Parts) => {
-  const sent = await database.read(TABLE, SENT);
+export const openOutbox = async <Entry>(parts: Parts<Entry>) => {
+  const { database, table, receiver, send, clock, onFailure } = parts;
+  const sent = await database.read(table, SENT);
   let last = String(sent?.last ?? '');
-  const [newest] = await database.range(TABLE, {
+  const [newest] = await database.range(table, {
     ...{ partition: ENTRIES, isDescending: true, limit: 1 },
   });
   let number = Number(newest?.[SORT_KEY] ?? (last || 0));
@@ -47,7 +50,7 @@ export const openOutbox = async ({ database, send, clock, onFailure }: Parts) =>
   const add = async (entry: Entry): Promise<void> => {
     number += 1;
     const sort = sortOf(number);
-    await database.change(TABLE, { partition: ENTRIES, sort }, () => ({
+    await database.change(table, { partition: ENTRIES, sort }, () => ({
       [PARTITION_KEY]: ENTRIES,
       [SORT_KEY]: sort,
       entry: JSON.stringify(entry),
@@ -57,7 +60,7 @@ export const openOutbox = async ({ database, send, clock, onFailure }: Parts) =>
   };
 
   const sendBatch = async (): Promise<boolean> => {
-    const items = await database.range(TABLE, {
+    const items = await database.range(table, {
       ...{ partition: ENTRIES, limit: BATCH },
       ...(last !== '' && { after: { partition: ENTRIES, sort: last } }),
     });
@@ -65,11 +68,11 @@ export const openOutbox = async ({ database, send, clock, onFailure }: Parts) =>
     if (newestSent === undefined) return false;
     await send(items.map(({ entry }) => JSON.parse(String(entry)) as Entry));
     last = String(newestSent);
-    await database.change(TABLE, SENT, () => ({ [PARTITION_KEY]: SENT.partition, last }));
+    await database.change(table, SENT, () => ({ [PARTITION_KEY]: SENT.partition, last }));
     return true;
   };
 
-  /** Sends until nothing is left, or the collector is away. */
+  /** Sends until nothing is left, or the receiver is away. */
   const sendAll = async (): Promise<void> => {
     try {
       while (await sendBatch());
@@ -77,7 +80,7 @@ export const openOutbox = async ({ database, send, clock, onFailure }: Parts) =>
     } catch (error) {
       const asked = error instanceof CollectorUnavailable ? error.retryAfterMs : undefined;
       pauseMs = Math.min(Math.max(pauseMs * 2, PAUSES_MS.first), PAUSES_MS.most);
-      onFailure(`The export to the OTLP collector failed and is repeated: ${messageOf(error)}`);
+      onFailure(`What is sent to ${receiver} was not taken and is repeated: ${messageOf(error)}`);
       if (!isClosed) wake(Math.max(asked ?? 0, pauseMs));
     }
   };
@@ -92,18 +95,8 @@ export const openOutbox = async ({ database, send, clock, onFailure }: Parts) =>
   wake(0);
 
   return {
-    /** The store, whose records are exported too. */
-    watch: <Store extends Pick<RecordStore, 'putRecord' | 'putRefused'>>(store: Store): Store => ({
-      ...store,
-      putRecord: async (record, revision) => {
-        await add({ record, isFirst: revision === 1 });
-        await store.putRecord(record, revision);
-      },
-      putRefused: async (refused) => {
-        await add({ refused });
-        await store.putRefused(refused);
-      },
-    }),
+    /** Keeps an entry, which is sent soon. */
+    add,
     close: async (): Promise<void> => {
       isClosed = true;
       cancel?.();

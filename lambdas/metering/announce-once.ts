@@ -62,11 +62,11 @@ export const createAnnounceOnce = ({ store, announce, clock, log }: AnnouncePart
       (settled.get(nameOf(reached)) ?? 0) <= clock.now(),
     notYet: (reached: ReachedThreshold) => settled.set(nameOf(reached), clock.now() + MINUTE_MS),
     announce: async (
-      { keyId, projectId, meterId }: Caller,
+      { keyId, projectId }: Caller,
       reached: ReachedThreshold,
       event: Parameters<Announce>[0],
     ): Promise<void> => {
-      const { period, threshold } = reached;
+      const { meterId, period, threshold } = reached;
       const ids = { keyId, projectId, meterId, period, threshold };
       const name = nameOf(reached);
       const now = clock.now();

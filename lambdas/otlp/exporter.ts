@@ -101,4 +101,3 @@ export const createExporter = ({ post, addressOf, stage, version, log }: Exporte
     );
   };
 };
-export type Export = ReturnType<typeof createExporter>;

@@ -6,6 +6,7 @@ test('the router listens on port 8787 with a delay of 15 ms by default', () => {
   expect(readOptions([], {})).toEqual({
     ...{ port: 8787, host: '127.0.0.1', delayMs: 15 },
     ...{ json: false, help: false, version: false },
+    receivers: [],
   });
 });
 

@@ -53,7 +53,7 @@ export const createOpenings = ({ states, local, clock, log, jittered }: PermitPa
     openMs: OpenMs,
   ): boolean => {
     const opened = shut(breaker, asker.projectId, rule, openMs);
-    if (opened) log.warn('breaker_opened', { target: name, ...opened });
+    if (opened) log.warn('breaker_opened', { target: name, fault: rule.category, ...opened });
     return opened !== undefined;
   };
 
