@@ -12,13 +12,6 @@ import {
 } from './support/schema.ts';
 import { STATE_MODES } from './tables.ts';
 
-/**
- * The page that alarms and alerts link: this project's docs/operations.md. A fork or a private copy sets the stage option
- * `runbookUrl` instead.
- */
-export const DEFAULT_RUNBOOK_URL =
-  'https://github.com/model-router/model-router/blob/main/docs/operations.md';
-
 /** DynamoDB and S3 accept no shorter names. */
 const Name = checked(string, ({ length }) => length >= 3, 'must have at least 3 characters');
 const WholeNumber = matching(/^[1-9]\d*$/, 'must be a whole number above 0');
