@@ -1,8 +1,10 @@
 import { createInterface } from 'node:readline/promises';
 import { CliError } from './cli-error.ts';
-import type { Io } from './run.ts';
 
-type Streams = { input: Io['stdin']; output: NodeJS.WritableStream };
+/** Stdin is a terminal, a file or a pipe. */
+export type Stdin = NodeJS.ReadableStream & { isTTY?: boolean };
+
+type Streams = { input: Stdin; output: NodeJS.WritableStream };
 
 /**
  * Asks for confirmation on the terminal.

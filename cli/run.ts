@@ -3,13 +3,13 @@ import type { AdminClient, AdminRequest } from './admin-client.ts';
 import { CliError, usageError } from './cli-error.ts';
 import { type Command, type CommandInput, requestOf } from './command.ts';
 import { COMMANDS } from './commands.ts';
-import { confirm } from './confirm.ts';
+import { confirm, type Stdin } from './confirm.ts';
 import { type Connection, connect, type Env } from './connection.ts';
 import { csvLine, format, isRows } from './format.ts';
 import { readArguments, rejectOtherOptions } from './read-arguments.ts';
 
 export type Io = {
-  stdin: NodeJS.ReadableStream & { isTTY?: boolean };
+  stdin: Stdin;
   stdout: NodeJS.WritableStream;
   stderr: NodeJS.WritableStream;
   env: Env;

@@ -1,14 +1,15 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
-import { asArray, type Json } from '../bytes/json.ts';
+import { asArray, asRecord, type Json } from '../bytes/json.ts';
 import { createCacheLosses } from '../cache/members.ts';
 import { encodeMaxTokens, fitReasoning } from '../fit-effort.ts';
 import { type Fitted, fitRequest, fitSchema, partsRefused } from '../fit-request.ts';
 import type { GenerationRequest, Tool, ToolChoice } from '../generation.ts';
 import { reminderOf } from '../instructions.ts';
-import { extraFieldsFor, partsBeyond } from '../ledger/extras.ts';
+import { partsBeyond } from '../ledger/extras.ts';
 import { essentialBeyond, lossesBeyond } from '../ledger/ledger.ts';
 import { budgetOfEffort, type Profile } from '../profile.ts';
 import type { WireTarget } from '../protocol.ts';
+import { sharedFor } from '../shared-members.ts';
 import { lostGrammar, withoutCustomTools } from '../tools/custom.ts';
 import { fittingToolName } from '../tools/names.ts';
 import { audioIn, encodeContents } from './encode-contents.ts';
@@ -93,21 +94,20 @@ export const encodeRequest = (original: GenerationRequest, target: WireTarget): 
   const { request } = fitTo(original, target);
   const { contents, systemInstruction } = encodeContents(request, target);
   const declared = encodeTools(request);
-  const { seed, frequency_penalty, presence_penalty } = extraFieldsFor('chat', request.extras);
+  const shared = sharedFor(NAME, request);
   return omitUndefined({
     systemInstruction,
     contents: withInstructions(contents, request),
     tools: declared.length > 0 ? [{ functionDeclarations: declared }] : undefined,
     toolConfig: declared.length > 0 ? encodeChoice(request.toolChoice) : undefined,
+    ...shared,
     generationConfig: omitUndefined({
       temperature: request.temperature,
       topP: request.topP,
       topK: request.topK,
       maxOutputTokens: encodeMaxTokens(request, target),
       stopSequences: request.stop,
-      seed,
-      frequencyPenalty: frequency_penalty,
-      presencePenalty: presence_penalty,
+      ...asRecord(shared.generationConfig),
       ...encodeFormat(request, target),
       thinkingConfig: encodeThinking(request, target),
     }),

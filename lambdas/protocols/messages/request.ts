@@ -13,6 +13,7 @@ import { essentialBeyond, isDefault, lossesBeyond, plain } from '../ledger/ledge
 import { isPdf } from '../media.ts';
 import type { Profile } from '../profile.ts';
 import type { CallerHeaders, WireTarget } from '../protocol.ts';
+import { sharedFor, sharedIn } from '../shared-members.ts';
 import { lostGrammar } from '../tools/custom.ts';
 import { fitThinking } from './fit-thinking.ts';
 import { BETA_HEADER, callerHeaders, losesBeta, withCallerBetas } from './headers.ts';
@@ -108,6 +109,7 @@ const decode = (wire: CountRequest): GenerationRequest => {
     responseFormat: decodeResponseFormat(outputConfig?.format ?? outputFormat),
     reasoning: decodeReasoning(wire),
     user: metadata?.user_id,
+    chatFields: sharedIn(NAME, wire),
     extras: makeExtras(NAME, {
       ...fields,
       // The field of an unknown mode is kept whole.
@@ -235,6 +237,7 @@ export const encodeRequest = (
     metadata,
     ...fields
   } = passthrough;
+  const shared = sharedFor(NAME, request);
   const tools = encodeTools(request);
   const { maxTokens } = request;
   const limit = target.maxOutputTokens;
@@ -246,6 +249,7 @@ export const encodeRequest = (
   });
   const wire: Json = omitUndefined({
     ...fields,
+    ...shared,
     model: target.model,
     ...encodeTurns(request, target),
     max_tokens: isLowered ? limit : (maxTokens ?? limit),
@@ -255,9 +259,9 @@ export const encodeRequest = (
     tools: tools.length > 0 ? tools : undefined,
     tool_choice: tools.length > 0 ? encodeToolChoice(request) : undefined,
     thinking,
-    output_config: mergeField(config, encodeOutputConfig(request)),
+    output_config: mergeField(config ?? shared.output_config, encodeOutputConfig(request)),
     context_management: contextManagement,
-    metadata: mergeField(metadata, encodeUser(request)),
+    metadata: mergeField(metadata ?? shared.metadata, encodeUser(request)),
   });
   const { by, why } = markingOf(original, target);
   const marked = by === 'router' ? withEdits(wire, marksOf(wire, why)) : wire;

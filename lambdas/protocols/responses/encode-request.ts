@@ -1,6 +1,6 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { withEdits } from '../bytes/edits.ts';
-import type { Json } from '../bytes/json.ts';
+import { asRecord, type Json } from '../bytes/json.ts';
 import {
   cacheLosses,
   createCacheLosses,
@@ -17,6 +17,7 @@ import { extraFieldsFor, partsBeyond } from '../ledger/extras.ts';
 import { essentialBeyond, lossesBeyond } from '../ledger/ledger.ts';
 import type { Profile } from '../profile.ts';
 import type { WireTarget } from '../protocol.ts';
+import { sharedFor } from '../shared-members.ts';
 import { hasCustomTool, lostGrammar, withoutCustomTools } from '../tools/custom.ts';
 import { fittingToolName } from '../tools/names.ts';
 import { isStrictSchema } from '../tools/strict-schema.ts';
@@ -109,14 +110,11 @@ export const instructionItems = ({ instructions }: GenerationRequest): Json[] =>
 export const encodeRequest = (original: GenerationRequest, target: WireTarget): Json => {
   const fitted = fitTo(original, target).request;
   const request = withMarksFor(fitted, { to: NAME, profile: target });
-  const { verbosity, service_tier, safety_identifier, ...others } = {
-    ...request.chatFields,
-    ...extraFieldsFor('chat', request.extras),
-  };
   const { prompt_cache_key, prompt_cache_options, prompt_cache_retention } = knownFields(
-    others,
+    { ...request.chatFields, ...extraFieldsFor('chat', request.extras) },
     target,
   );
+  const shared = sharedFor(NAME, request);
   const format = encodeFormat(request.responseFormat);
   const { effort } = request.reasoning ?? {};
   const wire = omitUndefined({
@@ -129,10 +127,10 @@ export const encodeRequest = (original: GenerationRequest, target: WireTarget): 
     temperature: request.temperature,
     top_p: request.topP,
     ...encodeToolFields(request),
-    text: format || verbosity ? omitUndefined({ format, verbosity }) : undefined,
     reasoning: effort === undefined ? undefined : { effort },
     user: encodeUser(request),
-    ...{ service_tier, safety_identifier },
+    ...shared,
+    ...(format && { text: { format, ...asRecord(shared.text) } }),
     ...{ prompt_cache_options, prompt_cache_retention },
     prompt_cache_key: prompt_cache_key ?? sessionKey(request, target),
   });

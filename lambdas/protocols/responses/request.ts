@@ -3,6 +3,7 @@ import { parseWire } from '../../support/schema.ts';
 import { listOf } from '../bytes/json.ts';
 import type { GenerationRequest, ResponseFormat, Turn } from '../generation.ts';
 import { makeExtras } from '../ledger/extras.ts';
+import { sharedIn } from '../shared-members.ts';
 import { decodeInput } from './items.ts';
 import { NAME } from './name.ts';
 import { decodeToolChoice, decodeTools, joinTools } from './tools.ts';
@@ -40,7 +41,6 @@ const decode = (wire: ResponsesRequest): GenerationRequest => {
     reasoning,
     user,
     metadata,
-    service_tier,
     safety_identifier,
     prompt_cache_key,
     prompt_cache_options,
@@ -62,9 +62,8 @@ const decode = (wire: ResponsesRequest): GenerationRequest => {
     reasoning: reasoning?.effort === undefined ? undefined : { effort: reasoning.effort },
     user,
     chatFields: makeExtras('chat', {
-      ...{ service_tier, safety_identifier },
+      ...sharedIn(NAME, wire),
       ...{ prompt_cache_key, prompt_cache_options, prompt_cache_retention },
-      verbosity: text?.verbosity,
     }).fields,
     // `echo` is repeated in the response, where the vendor's types require it.
     extras: makeExtras(NAME, {

@@ -11,6 +11,7 @@ import {
   part,
   SOURCE,
   SWITCH,
+  shared,
   TRANSMITTED,
   text,
   WITH_DATA,
@@ -83,8 +84,7 @@ const chosen = { function: object('name'), custom: object('name') };
 export const chat = object('model stream max_tokens max_completion_tokens stop reasoning_effort', {
   parallel_tool_calls: SWITCH,
   top_k: carriedTo(['messages', 'gemini']),
-  seed: carriedTo(['gemini']),
-  ...all(carriedTo(['gemini'], 0), 'frequency_penalty presence_penalty'),
+  ...shared('chat'),
   ...all(carried(1), 'temperature top_p'),
   messages: list(
     kinds('role', {
@@ -121,9 +121,7 @@ export const chat = object('model stream max_tokens max_completion_tokens stop r
   stream_options: object('', all(TRANSMITTED, 'include_usage include_obfuscation')),
   top_logprobs: namedBut(0),
   ...all(namedBut(false), 'logprobs store'),
-  service_tier: carriedTo(['responses'], 'auto', 'default'),
-  verbosity: carriedTo(['responses'], 'medium'),
-  ...all(LABEL, 'user metadata safety_identifier'),
+  ...all(LABEL, 'user metadata'),
   ...OF_REQUEST,
   prediction: harmless('guess'),
   ...all(essential(), 'web_search_options audio'),

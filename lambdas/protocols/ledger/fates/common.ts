@@ -1,3 +1,5 @@
+import type { CallerProtocolName } from '../../protocol-name.ts';
+import { sharedPaths } from '../../shared-members.ts';
 import { all, cache, carriedTo, harmless, list, object, type Row } from './rows.ts';
 
 /** Rows of several protocols: why a loss is harmless, and the forms of parts. */
@@ -31,3 +33,12 @@ export const part = (names: string, members?: Record<string, Row>) =>
 export const text = part('text');
 export const TEXTS = list(object('type text'));
 export const SOURCE = object('type media_type data url', { content: TEXTS });
+
+/** Rows of the members that another protocol has too, or of those inside `parent`. */
+export const shared = (from: CallerProtocolName, parent?: string): Record<string, Row> =>
+  Object.fromEntries(
+    sharedPaths(from, parent).map(({ name, to, usual, isLabel }) => [
+      name,
+      isLabel ? LABEL : carriedTo(to, ...usual),
+    ]),
+  );

@@ -8,6 +8,7 @@ import {
   part,
   SHOWN,
   SOURCE,
+  shared,
   TEXTS,
   TRANSMITTED,
 } from './common.ts';
@@ -93,7 +94,11 @@ export const messages = object('model max_tokens stream stop_sequences', {
     ...all(harmless('effort'), 'type budget_tokens'),
     display: SHOWN,
   }),
-  output_config: object('effort', { format: schemaFormat }),
+  ...shared('messages'),
+  output_config: object('effort', {
+    format: schemaFormat,
+    ...shared('messages', 'output_config'),
+  }),
   output_format: schemaFormat,
   metadata: LABEL,
   cache_control: cache('request'),

@@ -10,6 +10,7 @@ import {
   part,
   SHOWN,
   SWITCH,
+  shared,
   TRANSMITTED,
   WITH_DATA,
 } from './common.ts';
@@ -119,7 +120,7 @@ export const responses = object(
       ),
     }),
     text: object('', {
-      verbosity: carriedTo(['chat'], 'medium'),
+      ...shared('responses', 'text'),
       format: object('type description schema', { name: LABEL, strict: ENFORCED }),
     }),
     reasoning: object('effort', {
@@ -131,8 +132,8 @@ export const responses = object(
     ...all(namedBut(false), 'background store'),
     truncation: namedBut('disabled'),
     top_logprobs: namedBut(0),
-    service_tier: carriedTo(['chat'], 'auto', 'default'),
-    ...all(LABEL, 'user metadata client_metadata safety_identifier'),
+    ...shared('responses'),
+    ...all(LABEL, 'user metadata client_metadata'),
     ...OF_REQUEST,
     stream_options: object('', { include_obfuscation: TRANSMITTED }),
   },
