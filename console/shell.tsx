@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import type { Session } from './api/session.ts';
 import type { NewKey } from './api/types.ts';
 import { AuditPage } from './pages/audit.tsx';
+import { BudgetsPage } from './pages/budgets.tsx';
 import { IncidentsPage } from './pages/incidents.tsx';
 import { KeysPage } from './pages/keys.tsx';
 import { MembersPage } from './pages/members.tsx';
@@ -33,6 +34,7 @@ const PAGES = {
   'my-usage': MyUsagePage,
   keys: KeysPage,
   plans: PlansPage,
+  budgets: BudgetsPage,
   projects: ProjectsPage,
   members: MembersPage,
   audit: AuditPage,

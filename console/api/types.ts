@@ -77,7 +77,25 @@ export type Check = { check: string; result: string; place?: string; reason?: st
 export type Rotated = NewKey & { replaces: string; overlap: string; old_key_ended: boolean };
 
 /** What the operations respond that the pages call. */
-export type Replies = {
+export type Budget = {
+  scope: 'organisation' | 'project' | 'key' | 'users' | 'user' | 'sessions' | 'session';
+  id: string;
+  project?: string;
+  max_usd: number;
+  period: 'hour' | 'day' | 'month' | 'total';
+  paused?: boolean;
+  set_by: string;
+  set_at: string;
+  /** Of one that counts for each user or session: absent, and so are the others. */
+  spent_usd?: number;
+  leased_usd?: number;
+  forecast_usd?: number;
+};
+type BudgetChange =
+  `${'' | 'organisation-' | 'key-' | 'users-' | 'user-' | 'sessions-' | 'session-'}budgets.${'set' | 'delete'}`;
+
+export type Replies = Record<BudgetChange, Budget> & {
+  'budgets.list': List<Budget>;
   'projects.list': List<Project>;
   'projects.create': Project;
   'projects.set': Project;

@@ -3,7 +3,15 @@ import { shortCount } from './format.ts';
 const NEAR = 0.8;
 
 /** How much of a limit is used: the numbers always, the bar as their picture. */
-export const Meter = ({ used, limit }: { used: number; limit: number }) => {
+export const Meter = ({
+  used,
+  limit,
+  format = shortCount,
+}: {
+  used: number;
+  limit: number;
+  format?: (value: number) => string;
+}) => {
   const share = limit === 0 ? 1 : Math.min(1, used / limit);
   const level = share >= 1 ? 'is-full' : share >= NEAR ? 'is-near' : '';
   return (
@@ -13,7 +21,7 @@ export const Meter = ({ used, limit }: { used: number; limit: number }) => {
         <rect class="bar" width={used > 0 ? Math.max(2, 100 * share) : 0} height="6" />
       </svg>
       <span class="number">
-        {shortCount(used)} / {shortCount(limit)}
+        {format(used)} / {format(limit)}
       </span>
     </span>
   );

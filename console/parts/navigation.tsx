@@ -33,6 +33,7 @@ const GROUPS: { title: string; entries: Entry[] }[] = [
     entries: [
       { page: 'keys', title: 'API keys', icon: 'keys' },
       { page: 'plans', title: 'Plans', icon: 'plans' },
+      { page: 'budgets', title: 'Budgets', icon: 'budgets', isGlobal: true },
       { page: 'projects', title: 'Projects', icon: 'projects' },
       { page: 'members', title: 'Members', icon: 'members', isGlobal: true },
       { page: 'audit', title: 'Audit', icon: 'audit' },

@@ -7,6 +7,8 @@ const { router, withTab } = useConsole({
     await ask(started);
     const created = await post(started, '/admin/projects', { id: 'second', name: 'Second' });
     expect(created.status).toBe(201);
+    await post(started, '/admin/projects/local/budget', { max_usd: 25, period: 'month' });
+    await post(started, '/admin/projects/local/users/budget', { max_usd: 1, period: 'day' });
   },
 });
 
@@ -21,6 +23,7 @@ const PAGES: [hash: string, text: string][] = [
   ['#/my-usage', 'The key stays in this page'],
   ['#/keys?project=local', '1 / 100K'],
   ['#/plans', '100,000 a month'],
+  ['#/budgets', 'project local'],
   ['#/projects', 'A project owns keys'],
   ['#/members', 'operators invite EMAIL'],
   ['#/audit', 'projects.create'],

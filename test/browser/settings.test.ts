@@ -32,6 +32,35 @@ test('a plan is created, edited and deleted in the console', async () => {
   });
 });
 
+test('a budget is set, lowered, paused, resumed and deleted in the console', async () => {
+  await withTab('#/budgets', async ({ page }) => {
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Set budget' }).first().click();
+    await dialog.getByLabel('Budget of').selectOption('user');
+    await dialog.getByLabel('User, as requests name it').fill('ann');
+    await dialog.getByLabel('Dollars').fill('20');
+    expect(await violationsOn(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Set budget' }).click();
+    const row = rowOf(page, 'user ann of local');
+    await row.getByText('$20.00 a month').waitFor();
+    await page.getByRole('button', { name: 'Change user ann of local' }).click();
+    await dialog.getByLabel('Dollars').fill('2.5');
+    await dialog.getByLabel('Period').selectOption('day');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await row.getByText('$2.50 a day').waitFor();
+    await chooseFor(page, 'user ann of local', 'Pause…');
+    await dialog.getByRole('button', { name: 'Pause' }).click();
+    await row.getByText('paused').waitFor();
+    await chooseFor(page, 'user ann of local', 'Resume…');
+    await dialog.getByRole('button', { name: 'Resume' }).click();
+    await row.getByText('paused').waitFor({ state: 'detached' });
+    await chooseFor(page, 'user ann of local', 'Delete…');
+    await dialog.getByLabel('Type ann to confirm').fill('ann');
+    await dialog.getByRole('button', { name: 'Delete budget' }).click();
+    await row.waitFor({ state: 'detached' });
+  });
+});
+
 test('a plan of a key and a project with one are not deleted, and the dialog states why', async () => {
   for (const [hash, button, reason] of [
     ['#/plans', 'Delete plan', /Plan 'local' (?:has 1 keys|got a key)/],

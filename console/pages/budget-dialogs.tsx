@@ -1,0 +1,187 @@
+import { useState } from 'preact/hooks';
+import type { Api } from '../api/client.ts';
+import type { Budget } from '../api/types.ts';
+import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
+import { useShared } from '../parts/context.ts';
+import { FormDialog, useForm } from '../parts/dialog.tsx';
+import { SelectField, TextField } from '../parts/field.tsx';
+import { announce } from '../parts/notice.tsx';
+
+type Owner = Pick<Budget, 'scope' | 'project' | 'id'>;
+
+const SCOPES = [
+  { value: 'project', label: 'a project' },
+  { value: 'key', label: 'a key' },
+  { value: 'users', label: 'each user of a project' },
+  { value: 'user', label: 'one user' },
+  { value: 'sessions', label: 'each session of a project' },
+  { value: 'session', label: 'one session' },
+  { value: 'organisation', label: 'the organisation' },
+] as const;
+const NAMED: Partial<Record<Budget['scope'], string>> = {
+  key: 'Id of the key',
+  user: 'User, as requests name it',
+  session: 'Session, as requests name it',
+};
+
+const PERIODS = [
+  { value: 'hour', label: 'an hour' },
+  { value: 'day', label: 'a day' },
+  { value: 'month', label: 'a month' },
+  { value: 'total', label: 'in total' },
+] as const;
+
+/** `key key_1 of shop`, `each user of shop` */
+export const nameOf = ({ scope, project, id }: Owner): string => {
+  if (scope === 'organisation') return 'the organisation';
+  if (scope === 'users' || scope === 'sessions') return `each ${scope.slice(0, -1)} of ${id}`;
+  return scope === 'project' ? `project ${id}` : `${scope} ${id} of ${project}`;
+};
+
+const call = (api: Api, verb: 'set' | 'delete', owner: Owner, body = {}): Promise<Budget> => {
+  const { scope, id } = owner;
+  const project = owner.project ?? id;
+  switch (scope) {
+    case 'organisation':
+      return api(`organisation-budgets.${verb}`, {}, body);
+    case 'project':
+      return api(`budgets.${verb}`, { project }, body);
+    case 'key':
+      return api(`key-budgets.${verb}`, { project, key: id }, body);
+    case 'users':
+      return api(`users-budgets.${verb}`, { project }, body);
+    case 'user':
+      return api(`user-budgets.${verb}`, { project, user: id }, body);
+    case 'sessions':
+      return api(`sessions-budgets.${verb}`, { project }, body);
+    case 'session':
+      return api(`session-budgets.${verb}`, { project, session: id }, body);
+  }
+};
+
+type DialogProps = { onClose: () => void; onChanged: () => void };
+
+const useAmount = (budget?: Budget) =>
+  useForm({ max_usd: String(budget?.max_usd ?? ''), period: budget?.period ?? 'month' });
+
+const AmountFields = ({ bind }: Pick<ReturnType<typeof useAmount>, 'bind'>) => (
+  <div class="fields">
+    <TextField label="Dollars" kind="number" {...bind('max_usd')} />
+    <SelectField label="Period" options={PERIODS} {...bind('period')} />
+  </div>
+);
+
+export const CreateBudget = ({ onClose, onChanged }: DialogProps) => {
+  const { session, projects, project } = useShared();
+  const [scope, setScope] = useState<Budget['scope']>('project');
+  const owner = useForm({ project: project ?? projects[0]?.id ?? '', id: '' });
+  const { values, bind } = useAmount();
+  const label = NAMED[scope];
+  const create = async () => {
+    const id = label === undefined ? owner.values.project : owner.values.id;
+    const { max_usd, period } = values;
+    const of = { scope, project: owner.values.project, id };
+    await call(session.api, 'set', of, { max_usd: Number(max_usd), period });
+    onClose();
+    onChanged();
+    announce('Set. A new budget applies within 15 seconds.');
+  };
+  return (
+    <FormDialog
+      title="Set budget"
+      action="Set budget"
+      busyAction="Setting…"
+      isReady={values.max_usd !== '' && (label === undefined || owner.values.id !== '')}
+      onClose={onClose}
+      onSubmit={create}
+    >
+      <SelectField label="Budget of" options={SCOPES} value={scope} onChange={setScope} />
+      {scope !== 'organisation' && (
+        <SelectField
+          label="Project"
+          options={projects.map(({ id, name = id }) => ({ value: id, label: name }))}
+          {...owner.bind('project')}
+        />
+      )}
+      {label !== undefined && <TextField label={label} {...owner.bind('id')} />}
+      <AmountFields bind={bind} />
+      <p class="hint">
+        Requests stop before they would cost more. An event is sent at 50, 80 and 100 %.
+      </p>
+    </FormDialog>
+  );
+};
+
+type BudgetProps = DialogProps & { budget: Budget };
+
+export const ChangeBudget = ({ budget, onClose, onChanged }: BudgetProps) => {
+  const { session } = useShared();
+  const { values, bind } = useAmount(budget);
+  const save = async () => {
+    const { max_usd, period } = values;
+    await call(session.api, 'set', budget, { max_usd: Number(max_usd), period });
+    onClose();
+    onChanged();
+    announce('Saved. It applies to the next request, and to the next slice of a running one.');
+  };
+  return (
+    <FormDialog
+      title={`Budget of ${nameOf(budget)}`}
+      action="Save"
+      busyAction="Saving…"
+      isReady={values.max_usd !== ''}
+      onClose={onClose}
+      onSubmit={save}
+    >
+      <AmountFields bind={bind} />
+      <p class="hint">
+        Below what is spent, requests are denied at once. Another period begins at $0.
+      </p>
+    </FormDialog>
+  );
+};
+
+/** Pauses or resumes. */
+export const PauseBudget = ({ budget, onClose, onChanged }: BudgetProps) => {
+  const { session } = useShared();
+  const verb = budget.paused ? 'Resume' : 'Pause';
+  const change = async () => {
+    await call(session.api, 'set', budget, { paused: !budget.paused });
+    onClose();
+    onChanged();
+    announce(budget.paused ? 'Resumed.' : 'Paused: it counts, and limits no request.');
+  };
+  return (
+    <FormDialog
+      title={`${verb} the budget of ${nameOf(budget)}?`}
+      action={verb}
+      busyAction="Saving…"
+      onClose={onClose}
+      onSubmit={change}
+    >
+      <p>A paused budget counts what requests cost, and limits none of them.</p>
+    </FormDialog>
+  );
+};
+
+export const DeleteBudget = ({ budget, onClose, onChanged }: BudgetProps) => {
+  const { session } = useShared();
+  const remove = async () => {
+    await call(session.api, 'delete', budget);
+    onClose();
+    onChanged();
+    announce('Deleted.');
+  };
+  return (
+    <ConfirmDialog
+      title={`Delete the budget of ${nameOf(budget)}?`}
+      action="Delete budget"
+      busyAction="Deleting…"
+      name={budget.id}
+      onClose={onClose}
+      onConfirm={remove}
+    >
+      <p>Its requests are limited by their other budgets only.</p>
+    </ConfirmDialog>
+  );
+};
