@@ -2,12 +2,10 @@ import { setMember, withoutNulls } from '../bytes/edits.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { isSameJson } from '../bytes/numbers.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
-import { rejectedMembers, sessionKey } from '../cache/members.ts';
 import { encodeMaxTokens, encodeUser } from '../fit-effort.ts';
-import type { GenerationRequest } from '../generation.ts';
-import type { WireTarget } from '../protocol.ts';
+import { type Context, createEditsOf } from '../request-edits.ts';
 import { usesFunctions } from './functions.ts';
-import { type Context, historyEdits } from './history-edits.ts';
+import { historyEdits } from './history-edits.ts';
 import { NAME } from './name.ts';
 import { fitTo, takesCustomTools } from './request.ts';
 import { encodeToolFields } from './tools.ts';
@@ -118,16 +116,7 @@ const tools = ({ received, request, fitted, target }: Context): Edit[] => {
   ];
 };
 
-const caching = ({ received, request, target }: Context): Edit[] => {
-  const key = sessionKey(request, target);
-  return [
-    ...(key === undefined ? [] : [set(['prompt_cache_key'], key)]),
-    ...rejectedMembers(received, target),
-  ];
-};
-
-/** A law holds them to the members that they may touch (edit-laws.test.ts). */
-const EDITS: ((context: Context) => Edit[])[] = [
+export const editsOf = createEditsOf(NAME, fitTo)(
   unsent,
   model,
   stream,
@@ -140,15 +129,4 @@ const EDITS: ((context: Context) => Edit[])[] = [
   responseFormat,
   tools,
   historyEdits,
-  caching,
-];
-
-export const editsOf = (
-  request: GenerationRequest,
-  target: WireTarget,
-  received: Json,
-): Edit[] | undefined => {
-  if (request.extras.protocol !== NAME) return undefined;
-  const context = { request, fitted: fitTo(request, target).request, target, received };
-  return EDITS.flatMap((editsIn) => editsIn(context));
-};
+);

@@ -2,22 +2,13 @@ import { editMessages, withEdits, withoutNulls } from '../bytes/edits.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
 import { rejectedMembers } from '../cache/members.ts';
-import type { GenerationRequest } from '../generation.ts';
 import { instructionEdits, isBillingLine } from '../instructions.ts';
-import type { WireTarget } from '../protocol.ts';
+import type { Context } from '../request-edits.ts';
 import { readCarriedId } from '../tools/carried-ids.ts';
 import { fittingToolName } from '../tools/names.ts';
 import { isShortId, withReasoningHistory, withShortCallIds } from './compat.ts';
 import { decodeThoughts } from './signed-thinking.ts';
 import { encodeTurns } from './turns.ts';
-
-/** What the edits of a request depend on. `fitted`: the request as the target's model accepts it. */
-export type Context = {
-  request: GenerationRequest;
-  fitted: GenerationRequest;
-  target: WireTarget;
-  received: Json;
-};
 
 type Path = Edit['path'];
 

@@ -3,11 +3,11 @@ import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { isSameJson } from '../bytes/numbers.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
 import { rejectedMembers } from '../cache/members.ts';
-import type { GenerationRequest, NativeTool, Tool } from '../generation.ts';
+import type { NativeTool, Tool } from '../generation.ts';
 import { instructionEdits, reminderOf } from '../instructions.ts';
 import { noContent } from '../ledger/assert-consistent.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
-import type { WireTarget } from '../protocol.ts';
+import { type Context, createEditsOf } from '../request-edits.ts';
 import { ownSignature } from '../thinking/origin.ts';
 import { originalTool } from './client-tools.ts';
 import { withCallerBetas } from './headers.ts';
@@ -18,14 +18,6 @@ import { encodeEffort, fitTo } from './request.ts';
 import { encodeThinking } from './thinking.ts';
 import { encodeToolChoice } from './tools.ts';
 import { encodeTurns } from './turns.ts';
-
-/** What the edits of a request depend on. `fitted`: the request as the target's model accepts it. */
-type Context = {
-  request: GenerationRequest;
-  fitted: GenerationRequest;
-  target: WireTarget;
-  received: Json;
-};
 
 type Path = Edit['path'];
 
@@ -235,8 +227,6 @@ const history = (context: Context): Edit[] => {
   return [...edits, ...instructionEdits(messages, context.fitted, false), ...system(context)];
 };
 
-const caching = ({ received, target }: Context): Edit[] => rejectedMembers(received, target);
-
 /** The message to compare with is named by the vendor's id. */
 const diagnostics = ({ received }: Context): Edit[] => {
   const sent = asString(asRecord(received.diagnostics)?.previous_message_id) ?? '';
@@ -244,8 +234,7 @@ const diagnostics = ({ received }: Context): Edit[] => {
   return id === sent ? [] : [set(['diagnostics', 'previous_message_id'], id)];
 };
 
-/** A law holds them to the members that they may touch (edit-laws.test.ts). */
-const EDITS: ((context: Context) => Edit[])[] = [
+const editsAt = createEditsOf(NAME, fitTo)(
   unsent,
   model,
   stream,
@@ -256,17 +245,9 @@ const EDITS: ((context: Context) => Edit[])[] = [
   tools,
   stops,
   history,
-  caching,
   diagnostics,
-];
+);
 
-export const editsOf = (
-  request: GenerationRequest,
-  catalogTarget: WireTarget,
-  received: Json,
-): Edit[] | undefined => {
-  if (request.extras.protocol !== NAME) return undefined;
-  const target = withCallerBetas(catalogTarget, request);
-  const context = { request, fitted: fitTo(request, target).request, target, received };
-  return EDITS.flatMap((editsIn) => editsIn(context));
-};
+/** The target's betas are those that the caller asks for too. */
+export const editsOf: typeof editsAt = (request, target, received) =>
+  editsAt(request, withCallerBetas(target, request), received);

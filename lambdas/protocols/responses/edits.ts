@@ -2,23 +2,15 @@ import { setMember } from '../bytes/edits.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { isSameJson } from '../bytes/numbers.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
-import { rejectedMembers, sessionKey } from '../cache/members.ts';
 import { fitSchema } from '../fit-request.ts';
-import type { GenerationRequest } from '../generation.ts';
 import type { WireTarget } from '../protocol.ts';
+import { type Context, createEditsOf } from '../request-edits.ts';
 import { ownSignature } from '../thinking/origin.ts';
 import { openThinking } from '../thinking/sealed.ts';
 import { readCarriedId } from '../tools/carried-ids.ts';
 import { fitTo, instructionItems, mayReason, SEALED } from './encode-request.ts';
 import { NAME } from './name.ts';
 
-/** What the edits of a request depend on. `fitted`: the request as the target's model accepts it. */
-type Context = {
-  request: GenerationRequest;
-  fitted: GenerationRequest;
-  target: WireTarget;
-  received: Json;
-};
 type Path = Edit['path'];
 
 // --- fields at the top level ---
@@ -121,16 +113,7 @@ const input = (context: Context): Edit[] => {
   ];
 };
 
-const caching = ({ received, request, target }: Context): Edit[] => {
-  const key = sessionKey(request, target);
-  return [
-    ...(key === undefined ? [] : [set(['prompt_cache_key'], key)]),
-    ...rejectedMembers(received, target),
-  ];
-};
-
-/** A law holds them to the members that they may touch (edit-laws.test.ts). */
-const EDITS: ((context: Context) => Edit[])[] = [
+export const editsOf = createEditsOf(NAME, fitTo)(
   settings,
   include,
   cap,
@@ -138,15 +121,4 @@ const EDITS: ((context: Context) => Edit[])[] = [
   effort,
   tools,
   input,
-  caching,
-];
-
-export const editsOf = (
-  request: GenerationRequest,
-  target: WireTarget,
-  received: Json,
-): Edit[] | undefined => {
-  if (request.extras.protocol !== NAME) return undefined;
-  const context = { request, fitted: fitTo(request, target).request, target, received };
-  return EDITS.flatMap((editsIn) => editsIn(context));
-};
+);
