@@ -6,7 +6,7 @@ const KEY_COLUMNS = ['id', 'start', 'name', 'plan', 'status', 'created_at', 'exp
 const KEY_NOTE = 'The key is shown only once. Store it now.';
 const SOON = 'Applies within 15 seconds.';
 
-const LIMIT_OPTIONS: OptionName[] = ['rpm', 'quota', 'concurrency', 'model'];
+const LIMIT_OPTIONS: OptionName[] = ['rpm', 'quota', 'concurrency', 'model', 'require'];
 /** A key of a project. */
 const ONE = { operands: { key: 'KEY-ID' }, options: ['project'] } satisfies Partial<Command>;
 

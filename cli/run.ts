@@ -35,8 +35,9 @@ const USAGE = `Usage: ${PROGRAM.admin} <resource> <verb> [options]
   keys find START|KEY-ID   the key that begins so, in any project; of a whole key only its SHA-256 is sent
   keys create --project ID --plan ID [--name TEXT] [--expires WHEN]
               [--rpm N] [--quota N] [--concurrency N] [--model ID]...   limits below the plan's
+              [--require region=WORD]... [--require retention=WORD]...   besides those of the plan
   keys set KEY-ID --project ID [--name TEXT] [--rpm N|none] [--quota N|none] [--concurrency N|none]
-              [--model ID]... [--all-models]
+              [--model ID]... [--all-models] [--require LABEL=WORD|none]...
   keys move KEY-ID --project ID --plan ID
   keys pause KEY-ID --project ID
   keys resume KEY-ID --project ID

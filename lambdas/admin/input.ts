@@ -159,6 +159,7 @@ const KeyLimitFields = {
   quota: Count.exactOptional(),
   concurrency: Concurrency.exactOptional(),
   models: ModelIds.exactOptional(),
+  require: Requirement.exactOptional(),
 };
 const NewKeyInput = z.strictObject({
   plan: Id,
@@ -175,6 +176,7 @@ const KeySettings = z
     quota: Count.nullable().exactOptional(),
     concurrency: Concurrency.nullable().exactOptional(),
     models: ModelIds.nullable().exactOptional(),
+    require: Requirement.nullable().exactOptional(),
   })
   .refine((fields) => Object.keys(fields).length > 0, 'must have a field to change');
 

@@ -62,13 +62,17 @@ export const keyChangeHandlers = ({ lifecycle, plans, projects, checkModels, clo
 
   const set: Operation<'keys.set'> = async ({ parameters, input }) => {
     const record = await require(parameters);
-    const { rpm, quota, concurrency, models } = input;
-    if (models) checkModels({ models });
+    const { rpm, quota, concurrency } = input;
+    const scope = omitUndefined({
+      models: input.models ?? undefined,
+      require: input.require ?? undefined,
+    });
+    checkModels(scope);
     const limits = omitUndefined({
       rpm: rpm ?? undefined,
       quota: quota ?? undefined,
       concurrency: concurrency ?? undefined,
-      models: models ?? undefined,
+      ...scope,
     });
     checkKeyLimits(limits, await requirePlan(plans, record.planId));
     return apply('keys.set', record, input);

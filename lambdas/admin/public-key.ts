@@ -6,8 +6,8 @@ import { omitUndefined } from '../support/omit-undefined.ts';
 export const statusAt = ({ status, expiresAt }: KeyRecord, now: number): string =>
   status !== 'revoked' && expiresAt !== undefined && expiresAt <= now ? 'expired' : status;
 
-const limitsOf = ({ rpm, quota, concurrency, models, budgets }: KeyLimits): KeyLimits =>
-  omitUndefined({ rpm, quota, concurrency, models, budgets });
+const limitsOf = ({ rpm, quota, concurrency, models, require, budgets }: KeyLimits): KeyLimits =>
+  omitUndefined({ rpm, quota, concurrency, models, require, budgets });
 
 /** A key as the admin API returns it: its id and first characters, never the key or its hash. */
 export const publicKey = (record: KeyRecord, now: number) => ({

@@ -11,11 +11,14 @@ export type Policy = { [Label in (typeof LABELS)[number]]?: string[] | undefined
 const isWithin = (target: Labels, policy: Policy): boolean =>
   LABELS.every((label) => policy[label]?.includes(target[label] ?? '') ?? true);
 
+/** Where a key and its plan accept different words. */
+const NONE = '(none that both key and plan accept)';
+
 /** `region eu or us and retention none` */
 const policyText = (policy: Policy): string =>
-  LABELS.flatMap((label) => (policy[label] ? [`${label} ${policy[label].join(' or ')}`] : [])).join(
-    ' and ',
-  );
+  LABELS.flatMap((label) =>
+    policy[label] ? [`${label} ${policy[label].join(' or ') || NONE}`] : [],
+  ).join(' and ');
 
 type Placed<Target> = { id: string; targets: Target[] };
 
@@ -33,7 +36,7 @@ export const requireWithin = <Target extends Labels>(
   const within = targetsWithin(model, policy);
   if (within.length > 0 || !policy) return within;
   throw invalidRequest(
-    `The plan of your key requires ${policyText(policy)}, and no provider of the model '${model.id}' has it.`,
+    `Your key or its plan requires ${policyText(policy)}, and no provider of the model '${model.id}' has it.`,
     { code: 'policy_not_met', param: 'model' },
   );
 };

@@ -23,12 +23,24 @@ export type Caller = {
 const lower = (one: number | undefined, other: number | undefined): number | undefined =>
   one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 
-/** The plan with the lower of each limit, and the models that both the plan and the key allow. */
-export const limitPlan = (plan: Plan, { rpm, quota, concurrency, models }: KeyLimits): Plan => {
+/** The words that both accept. Where they have none in common, no target fits. */
+const both = (one: Plan['require'], other: Plan['require']): Plan['require'] | undefined => {
+  if (!one || !other) return one ?? other;
+  const common = (label: 'region' | 'retention') =>
+    one[label] && other[label]
+      ? one[label].filter((word) => other[label]?.includes(word))
+      : (one[label] ?? other[label]);
+  return omitUndefined({ region: common('region'), retention: common('retention') });
+};
+
+/** The plan with the lower of each limit, and the models and targets that both the plan and the key allow. */
+export const limitPlan = (plan: Plan, limits: KeyLimits): Plan => {
+  const { rpm, quota, concurrency, models } = limits;
   const allowed = plan.models ?? models;
   const optional = {
     concurrency: lower(plan.concurrency, concurrency),
     models: models ? allowed?.filter((id) => models.includes(id)) : plan.models,
+    require: both(plan.require, limits.require),
   };
   return {
     ...plan,

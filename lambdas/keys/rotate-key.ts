@@ -48,14 +48,15 @@ export const createRotateKey = ({
   return async (old, { overlapMs, expiresAt }, now) => {
     const oldEnd = old.expiresAt ?? Number.POSITIVE_INFINITY;
     if (old.status !== 'active' || oldEnd <= now) return undefined;
-    const { projectId, planId, meterId, name, rpm, quota, concurrency, models, budgets } = old;
+    const { projectId, planId, meterId, name, rpm, quota, concurrency, models, require, budgets } =
+      old;
     // The successor is stored first and no error is thrown after it; otherwise the operator might have no
     // working key for these counters.
     const created = await storeKey({
       projectId,
       planId,
       meterId,
-      ...omitUndefined({ name, rpm, quota, concurrency, models, budgets, expiresAt }),
+      ...omitUndefined({ name, rpm, quota, concurrency, models, require, budgets, expiresAt }),
     });
     const endsAt = Math.min(now + overlapMs, oldEnd);
     return { ...created, old, isOldKeyEnded: await endReplaced(old, created.record.keyId, endsAt) };

@@ -1,9 +1,13 @@
+import type { Plan } from './plan-store.ts';
+
 /** Limits of a key below those of its plan; the plan's apply where one is absent or lower. */
 export type KeyLimits = {
   rpm?: number;
   quota?: number;
   concurrency?: number;
   models?: string[];
+  /** Words that the labels of a target must have, besides those that the plan requires. */
+  require?: Plan['require'];
   /** Budgets of dollars that its requests are under, each as `scope/period`: `project/day`. */
   budgets?: string[];
 };

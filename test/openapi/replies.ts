@@ -12,7 +12,7 @@ type Reply = {
 const PROJECT = '{ id, name?, plans?, max_keys?, unreadable?, created_at, deleted_at? }';
 const PLAN =
   '{ id, rpm?, quota?, period?, concurrency?, models?, replay?, state?, require?, max_wait_ms?, priority?, weight?, unreadable? }';
-const KEY = `{ id, project, plan, start, name?, status, rpm?, quota?, concurrency?, models?, budgets?, created_at, expires_at?, replaced_by? }`;
+const KEY = `{ id, project, plan, start, name?, status, rpm?, quota?, concurrency?, models?, require?, budgets?, created_at, expires_at?, replaced_by? }`;
 const NEW_KEY = KEY.replace('{ id', '{ key, id');
 const BUDGET = '{ scope, id, project?, max_usd, period, paused?, set_by, set_at }';
 const SPENT = BUDGET.replace(

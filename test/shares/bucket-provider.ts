@@ -37,7 +37,7 @@ export const startBucketProvider = async ({ tpm, holdsMs, now }: Bucket) => {
   const log: Entry[] = [];
   const rate = tpm / 60_000;
   const most = rate * holdsMs;
-  let level = most;
+  let level = most / 2;
   let at = now();
 
   const answer = async (request: IncomingMessage, response: ServerResponse) => {

@@ -25,7 +25,7 @@ type TakeOptions = { patienceMs: number; signal: AbortSignal };
 const LONGEST_PAUSE_MS = 2_000;
 const SHORTEST_PAUSE_MS = 25;
 /** Of one look, which may take several writes. */
-const LOOK_TIMEOUT_MS = 500;
+const LOOK_TIMEOUT_MS = 1_000;
 /** Without checks, after a table failed. */
 const UNCHECKED_MS = 2_000;
 /** A correction that no request of this process followed is obsolete: the bucket has been filled since. */

@@ -14,6 +14,7 @@ import type { KeyChange, KeyRecord, KeyStore } from '../key-store.ts';
 import type { RouterStores } from '../router-stores.ts';
 import { StoreUnavailable, UnreadableItem } from '../store-unavailable.ts';
 import { isUnderstood } from './needs.ts';
+import { StoredPolicy } from './plan-store.ts';
 import { createTable, type Item, type TableOptions } from './table.ts';
 
 const Limits = object({
@@ -21,6 +22,7 @@ const Limits = object({
   quota: exactOptional(number),
   concurrency: exactOptional(number),
   models: exactOptional(list(string)),
+  require: exactOptional(StoredPolicy),
   budgets: exactOptional(list(string)),
 });
 const Restrictions = object({ ...Limits.shape, paused: exactOptional(boolean) });
@@ -54,9 +56,9 @@ const SEPARATOR = ' ';
  * the plan, as JSON: there is no such plan, so 0.1.0 returns 503 for this key and lists it, and its rotation keeps them.
  */
 const storedPlan = ({ planId, status, ...record }: StoredFields): string => {
-  const { rpm, quota, concurrency, models, budgets } = record;
+  const { rpm, quota, concurrency, models, require, budgets } = record;
   const paused = status === 'paused' || undefined;
-  const restrictions = omitUndefined({ rpm, quota, concurrency, models, budgets, paused });
+  const restrictions = omitUndefined({ rpm, quota, concurrency, models, require, budgets, paused });
   return isEmpty(restrictions) ? planId : planId + SEPARATOR + JSON.stringify(restrictions);
 };
 type StoredFields = Omit<KeyRecord, 'hash'>;
@@ -176,7 +178,8 @@ export const createDynamoKeyStore = (options: TableOptions): KeyStore => {
         quota: __,
         concurrency: ___,
         models: ____,
-        budgets: _____,
+        require: _____,
+        budgets: ______,
         ...plain
       } = record;
       const status = record.status === 'paused' ? 'active' : record.status;

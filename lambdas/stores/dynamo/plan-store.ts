@@ -22,6 +22,12 @@ import { UnreadableItem } from '../store-unavailable.ts';
 import { isUnderstood, NEEDS } from './needs.ts';
 import { createTable, type Item, type TableOptions } from './table.ts';
 
+/** Of plans and keys. */
+export const StoredPolicy = object({
+  region: exactOptional(list(string)),
+  retention: exactOptional(list(string)),
+});
+
 const StoredPlan = object({
   [PARTITION_KEY]: string,
   rpm: number,
@@ -31,9 +37,7 @@ const StoredPlan = object({
   models: exactOptional(list(string)),
   replay: exactOptional(oneOf(REPLAY_MODES)),
   state: exactOptional(oneOf(STATE_MODES)),
-  require: exactOptional(
-    object({ region: exactOptional(list(string)), retention: exactOptional(list(string)) }),
-  ),
+  require: exactOptional(StoredPolicy),
   loops: exactOptional(oneOf(LOOP_MODES)),
   max_wait_ms: exactOptional(number),
   priority: exactOptional(oneOf(PRIORITIES)),

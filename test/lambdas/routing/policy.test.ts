@@ -53,6 +53,7 @@ beforeAll(async () => {
     eu: { region: ['eu'] },
     strict: { region: ['eu', 'us'], retention: ['none'] },
     nowhere: { region: ['mars'] },
+    any: undefined,
   };
   for (const [id, require] of Object.entries(plans)) {
     const plan = { id, rpm: 1_000, quota: 1_000, period: 'month' } as const;
@@ -91,6 +92,46 @@ const get = async (path: string, plan: string) => {
   return z.looseObject({}).parse(JSON.parse(text));
 };
 
+describe('a key that requires labels', () => {
+  const keyOf = async (plan: string, require: Plan['require']) => {
+    const lifecycle = createKeyLifecycle({ ...fleet.stores, clock, randomBytes });
+    const created = await lifecycle.create({
+      ...{ projectId: 'project', planId: plan },
+      ...(require && { require }),
+    });
+    keys[created.record.keyId] = created.key;
+    return created.record;
+  };
+
+  test('a key of a plan without labels reaches the targets with its labels alone', async () => {
+    const { keyId } = await keyOf('any', { region: ['eu'] });
+    expect((await post(CHAT, 'vendor/both', keyId)).status).toBe(200);
+    expect([us.calls, eu.calls]).toEqual([0, 1]);
+    expect((await post(CHAT, 'vendor/us', keyId)).body).toMatchObject({
+      error: { code: 'policy_not_met' },
+    });
+  });
+
+  test('a target must have the labels of the key and those of its plan', async () => {
+    const { keyId } = await keyOf('strict', { region: ['eu', 'mars'] });
+    expect((await post(CHAT, 'vendor/both', keyId)).status).toBe(200);
+    expect([us.calls, eu.calls]).toEqual([0, 1]);
+    const neither = await keyOf('eu', { region: ['us'] });
+    const { status: code, text } = await post(CHAT, 'vendor/both', neither.keyId);
+    expect([code, us.calls]).toEqual([400, 0]);
+    expect(text).toContain('requires region (none that both key and plan accept)');
+  });
+
+  test('a key keeps its labels, and loses them when they are removed', async () => {
+    const lifecycle = createKeyLifecycle({ ...fleet.stores, clock, randomBytes });
+    const record = await keyOf('any', { retention: ['none'] });
+    const found = await fleet.stores.keys.findKey(record.hash);
+    expect(found?.require).toEqual({ retention: ['none'] });
+    const changed = await lifecycle.change(record, { require: null });
+    expect(changed?.after.require).toBeUndefined();
+  });
+});
+
 describe('a plan that requires labels', () => {
   test.each(FAMILIES)(
     'a request of %s goes to a target with the label, never to another',
@@ -116,7 +157,7 @@ describe('a plan that requires labels', () => {
       const { status: code, body } = await post(family, 'vendor/us', 'strict');
       expect(code).toBe(400);
       expect(JSON.stringify(body)).toContain(
-        "The plan of your key requires region eu or us and retention none, and no provider of the model 'vendor/us' has it.",
+        "Your key or its plan requires region eu or us and retention none, and no provider of the model 'vendor/us' has it.",
       );
       expect([us.calls, eu.calls]).toEqual([0, 0]);
       expect((await get('/v1/usage', 'strict')).period).toEqual(before.period);
