@@ -86,3 +86,8 @@ export const checkCall = ({ catalog, calibrations }: CheckDeps, call: Call): Che
   });
   return { call, request, session, attribution, model, asked, targets, isStrict, prompt };
 };
+
+/** Tokens that a response may have at most, over all its choices. */
+export const mostTokens = ({ request, model }: CheckedCall): number =>
+  Math.min(request.maxTokens ?? model.max_output_tokens, model.max_output_tokens) *
+  (request.choices ?? 1);

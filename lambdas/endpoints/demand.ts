@@ -71,8 +71,3 @@ export const ratesByTarget = (checked: CheckedCall): Map<Target, Rates> => {
   if (rates.size === 0 && names.length > 0) throw unpricedError(model.id, names);
   return rates;
 };
-
-/** Tokens that a response may have at most, over all its choices. */
-export const mostTokens = ({ request, model }: CheckedCall): number =>
-  Math.min(request.maxTokens ?? model.max_output_tokens, model.max_output_tokens) *
-  (request.choices ?? 1);

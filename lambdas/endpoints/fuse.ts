@@ -12,8 +12,8 @@ import type { Clock } from '../support/clock.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import { createCosts, tokensIn } from './attempt-costs.ts';
 import type { Tried } from './call-record.ts';
-import type { CheckedCall } from './check-call.ts';
-import { mostTokens, ratesByTarget } from './demand.ts';
+import { type CheckedCall, mostTokens } from './check-call.ts';
+import { ratesByTarget } from './demand.ts';
 
 /**
  * The fuse of one request under budgets of dollars: it leases what the request may cost in slices, ends the response when no

@@ -14,8 +14,7 @@ import { ApiError } from '../support/errors.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import type { Tried } from './call-record.ts';
-import type { CheckedCall } from './check-call.ts';
-import { mostTokens } from './demand.ts';
+import { type CheckedCall, mostTokens } from './check-call.ts';
 import { estimateOn } from './prompt.ts';
 
 type Call = (target: Target) => Promise<EventBatches>;

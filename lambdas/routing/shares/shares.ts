@@ -43,6 +43,8 @@ type Waiting = {
 type Line = SharedLine & {
   waiting: Waiting[];
   isRunning: boolean;
+  /** Of looks, one after another. */
+  failures: number;
   uncheckedUntil: number;
   /** Ends the pause before the next look. */
   wake(): void;
@@ -53,6 +55,7 @@ const lineOf = (quota: NamedQuota): Line => ({
   waiting: [],
   corrections: [],
   isRunning: false,
+  failures: 0,
   uncheckedUntil: 0,
   wake: () => {},
 });
@@ -79,9 +82,14 @@ export const createShares = (parts: ShareParts): Shares => {
     correct(line, { ...ask, amounts: Object.fromEntries(returned) });
   };
 
+  /** The provider decides. Those that know when their turn is wait for a second look before they are sent all at once. */
   const send = (line: Line): void => {
-    line.uncheckedUntil = clock.now() + UNCHECKED_MS;
-    remove(line, () => ({ isAdmitted: true, isUnchecked: true }));
+    line.failures += 1;
+    const isLasting = line.failures > 1;
+    if (isLasting) line.uncheckedUntil = clock.now() + UNCHECKED_MS;
+    remove(line, ({ waitMs }) =>
+      isLasting || waitMs === undefined ? { isAdmitted: true, isUnchecked: true } : undefined,
+    );
   };
 
   const lookAt = async (line: Line): Promise<void> => {
@@ -93,6 +101,7 @@ export const createShares = (parts: ShareParts): Shares => {
     if (!looked) return send(line);
     const { value: waits } = looked;
     if (!waits) return;
+    line.failures = 0;
     for (const [index, one] of waiting.entries()) {
       const waitMs = waits[index] ?? 0;
       one.waitMs = waitMs;

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { SEED } from '../support/seeds.ts';
+import { type Crowd, type Result, runCrowd } from './crowd.ts';
+
+const Row = z.object({
+  tpm: z.number(),
+  seconds: z.number(),
+  asks: z.array(z.number()),
+  waitMs: z.number(),
+  isDeclared: z.boolean(),
+  skews: z.array(z.number()),
+  killEveryMs: z.number(),
+});
+
+/** One tenant asks for 150 percent of the quota, three for 20 and six for 5. */
+const FLOOD = [150, 20, 20, 20, 5, 5, 5, 5, 5, 5];
+
+/** In `npm test` a few seconds of a larger quota. */
+const SMALL = [
+  {
+    ...{ tpm: 2_000_000, seconds: 12, asks: FLOOD, waitMs: 10_000, isDeclared: true },
+    ...{ skews: [0, 300, -250, 40], killEveryMs: 0 },
+  },
+];
+
+/** `SHARE_ROWS` is a list in JSON; `npm run soak:shares` sets it. */
+const rows: Crowd[] = z
+  .array(Row)
+  .parse(process.env.SHARE_ROWS ? JSON.parse(process.env.SHARE_ROWS) : SMALL)
+  .map((row) => ({ ...row, seed: SEED }));
+
+const percent = (share: number): string => `${(100 * share).toFixed(1)}`;
+
+const shown = (result: Result): string => {
+  const { asked, served, used, rejected, nine, worst, jain, writes, waitedMs, outcomes } = result;
+  const at = (share: number) => waitedMs[Math.floor(share * (waitedMs.length - 1))];
+  return [
+    `${served} of ${asked} served; in percent: used ${percent(used)}, nine ${percent(nine)},`,
+    `worst ${percent(worst)}, rejected by the provider ${percent(rejected)}; Jain ${jain.toFixed(3)},`,
+    `${writes.toFixed(2)} writes a request, waited ${at(0.5)} and ${at(0.95)} ms,`,
+    JSON.stringify(outcomes),
+  ].join(' ');
+};
+
+test.for(rows)(
+  'tenants that ask $asks percent of $tpm tokens a minute share it on four processes, declared: $isDeclared, wait: $waitMs ms',
+  { timeout: 3_600_000 },
+  async (crowd, { annotate }) => {
+    const result = await runCrowd(crowd);
+    await annotate(shown(result));
+    expect(Object.keys(result.outcomes)).not.toContain('503 without a time');
+    if (!crowd.isDeclared) {
+      // What happens without shares, to compare.
+      expect(result.rejected).toBeGreaterThan(0.1);
+      return;
+    }
+    const isSmall = process.env.SHARE_ROWS === undefined;
+    // A busy machine takes longer for a look than the table may: those requests are sent unchecked.
+    expect(result.rejected).toBeLessThan(isSmall ? 0.25 : 0.02);
+    expect(result.nine).toBeGreaterThan(isSmall ? 0.6 : 0.86);
+    expect(result.used).toBeGreaterThan(isSmall ? 0.5 : 0.9);
+  },
+);

@@ -1,0 +1,215 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { startDynamoProxy } from '../metering/dynamo-proxy.ts';
+import { startFleet } from '../metering/fleet.ts';
+import { createRandom, type Random } from '../simulation/random.ts';
+import { TABLE_NAMES } from '../support/dynamo.ts';
+import { modelOn, targetAt } from '../support/models.ts';
+import { startBucketProvider } from './bucket-provider.ts';
+
+/** Tenants of four processes on one provider. */
+export type Crowd = {
+  seed: number;
+  tpm: number;
+  seconds: number;
+  /** What each tenant asks, in percent of the quota. */
+  asks: number[];
+  /** The plans' `max_wait_ms`. */
+  waitMs: number;
+  /** Whether the catalog declares the quota. */
+  isDeclared: boolean;
+  /** Milliseconds by which the clocks of the processes are off. */
+  skews: number[];
+  /** Milliseconds after which a process is killed, again and again; 0 for never. */
+  killEveryMs: number;
+};
+
+export type Result = {
+  asked: number;
+  served: number;
+  /** Shares of the quota that was there, of the requests, and of what is due. */
+  used: number;
+  rejected: number;
+  nine: number;
+  worst: number;
+  jain: number;
+  writes: number;
+  waitedMs: number[];
+  /** Statuses, and codes of errors. */
+  outcomes: Record<string, number>;
+};
+
+const SIZES: [number, number] = [1_000, 7_000];
+const MAX_TOKENS = 50;
+/** What the provider's bucket holds: more than the burst of the shares, less than a vendor's minute. */
+const HOLDS_MS = 10_000;
+const WORD = 'word ';
+
+/** Exponential, of a Poisson process. */
+const gapOf = (random: Random, meanMs: number): number =>
+  -Math.log(random.between(1, 10_000) / 10_001) * meanMs;
+
+/** What each tenant is due: as much as it asks, or an equal part of what the others leave. */
+const dueOf = (asked: number[], capacity: number): number[] => {
+  const due = asked.map(() => 0);
+  let open = asked.map((_, index) => index);
+  let left = capacity;
+  while (open.length > 0) {
+    const part = left / open.length;
+    const content = open.filter((index) => (asked[index] ?? 0) <= part);
+    if (content.length === 0) {
+      for (const index of open) due[index] = part;
+      return due;
+    }
+    for (const index of content) {
+      due[index] = asked[index] ?? 0;
+      left -= asked[index] ?? 0;
+    }
+    open = open.filter((index) => !content.includes(index));
+  }
+  return due;
+};
+
+/** Jain's index of what tenants got of what they are due. */
+const jainOf = (shares: number[]): number => {
+  const sum = shares.reduce((total, one) => total + one, 0);
+  return sum ** 2 / (shares.length * shares.reduce((total, one) => total + one ** 2, 0));
+};
+
+const bodyOf = (tenant: string, tokens: number): string =>
+  JSON.stringify({
+    model: 'vendor/model',
+    stream: true,
+    max_tokens: MAX_TOKENS,
+    messages: [{ role: 'user', content: `${WORD.repeat(tokens)}tenant=${tenant}` }],
+  });
+
+export const runCrowd = async (crowd: Crowd): Promise<Result> => {
+  const { tpm, asks, isDeclared, skews } = crowd;
+  const random = createRandom(crowd.seed);
+  const provider = await startBucketProvider({ tpm, holdsMs: HOLDS_MS, now: Date.now });
+  let writes = 0;
+  const proxies: Awaited<ReturnType<typeof startDynamoProxy>>[] = [];
+  const target = targetAt(provider.url, {
+    counting: { family: 'o200k' },
+    ...(isDeclared && { quota: { tpm } }),
+  });
+  const fleet = await startFleet({
+    now: Date.now(),
+    skews,
+    local: { catalog: [modelOn([target])], secrets: { secret: 'credential' } },
+    wayToTables: async (endpoint) => {
+      const proxy = await startDynamoProxy(endpoint);
+      proxy.decide(({ operation, table, key }) => {
+        if (operation === 'UpdateItem' && table === TABLE_NAMES.meters && key.startsWith('share/'))
+          writes += 1;
+        return 'none';
+      });
+      proxies.push(proxy);
+      return proxy.url;
+    },
+  });
+  const clock = setInterval(() => fleet.setNow(Date.now()), 20);
+  const admin = async (path: string, body: object): Promise<unknown> => {
+    const response = await fetch(`${fleet.home.baseUrl}/admin${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return response.json();
+  };
+  await admin('/plans', {
+    ...{ id: 'plan', rpm: 1_000_000, quota: 1_000_000, period: 'month' },
+    max_wait_ms: crowd.waitMs,
+  });
+  const keys = new Map<string, string>();
+  for (const [index] of asks.entries()) {
+    await admin('/projects', { id: `team-${index}` });
+    const key = (await admin(`/projects/team-${index}/keys`, { plan: 'plan' })) as { key: string };
+    keys.set(`team-${index}`, key.key);
+  }
+
+  const outcomes: Record<string, number> = {};
+  const waitedMs: number[] = [];
+  const asked = new Map<string, number>();
+  const send = async (tenant: string, tokens: number): Promise<void> => {
+    const startedAt = Date.now();
+    let outcome: string;
+    try {
+      const response = await fetch(
+        `${fleet.servers[random.between(0, skews.length - 1)]?.url}/v1/chat/completions`,
+        {
+          method: 'POST',
+          headers: { 'x-api-key': keys.get(tenant) ?? '', 'content-type': 'application/json' },
+          body: bodyOf(tenant, tokens),
+        },
+      );
+      const text = await response.text();
+      const code = response.ok ? '' : String(JSON.parse(text).error.code ?? '');
+      outcome = `${response.status} ${code}`.trim();
+      if (response.ok) waitedMs.push(Date.now() - startedAt);
+      const isTrue = response.status !== 503 || Number(response.headers.get('retry-after')) > 0;
+      if (!isTrue) outcome = '503 without a time';
+    } catch {
+      outcome = 'killed';
+    }
+    outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+  };
+
+  const end = Date.now() + crowd.seconds * 1_000;
+  const mean = (SIZES[0] + SIZES[1]) / 2 + MAX_TOKENS;
+  const sending: Promise<void>[] = [];
+  const work = async (tenant: string, percent: number): Promise<void> => {
+    const meanMs = (mean * 60_000) / ((tpm * percent) / 100);
+    for (;;) {
+      await pause(gapOf(random, meanMs));
+      if (Date.now() > end) return;
+      const tokens = random.between(...SIZES);
+      asked.set(tenant, (asked.get(tenant) ?? 0) + tokens + MAX_TOKENS);
+      sending.push(send(tenant, tokens));
+    }
+  };
+  const kill = async (): Promise<void> => {
+    for (;;) {
+      await pause(crowd.killEveryMs);
+      if (Date.now() > end - crowd.killEveryMs) return;
+      await fleet.replace(random.between(0, skews.length - 1));
+    }
+  };
+  const startedAt = Date.now();
+  await Promise.all([
+    ...asks.map((percent, index) => work(`team-${index}`, percent)),
+    ...(crowd.killEveryMs > 0 ? [kill()] : []),
+  ]);
+  await Promise.all(sending);
+  const tookMs = Date.now() - startedAt;
+  clearInterval(clock);
+  await fleet.close();
+  await Promise.all([...proxies.map((proxy) => proxy.close()), provider.close()]);
+
+  const names = [...keys.keys()];
+  const accepted = provider.log.filter(({ isRejected }) => !isRejected);
+  const gotOf = (tenant: string) =>
+    accepted.filter((one) => one.tenant === tenant).reduce((sum, { tokens }) => sum + tokens, 0);
+  const got = names.map(gotOf);
+  const capacity = (tpm * (tookMs + HOLDS_MS / 2)) / 60_000;
+  const due = dueOf(
+    names.map((name) => asked.get(name) ?? 0),
+    capacity,
+  );
+  const shares = got.map((tokens, index) => tokens / (due[index] || 1));
+  const others = names.map((_, index) => index).slice(1);
+  const sumOf = (values: number[], indexes: number[]) =>
+    indexes.reduce((sum, index) => sum + (values[index] ?? 0), 0);
+  return {
+    asked: sending.length,
+    served: accepted.length,
+    used: got.reduce((sum, one) => sum + one, 0) / capacity,
+    rejected: (provider.log.length - accepted.length) / Math.max(1, provider.log.length),
+    nine: sumOf(got, others) / sumOf(due, others),
+    worst: Math.min(...others.map((index) => shares[index] ?? 0)),
+    jain: jainOf(shares),
+    writes: writes / Math.max(1, sending.length),
+    waitedMs: waitedMs.toSorted((one, other) => one - other),
+    outcomes,
+  };
+};
