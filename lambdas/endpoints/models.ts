@@ -16,11 +16,7 @@ const reasoningOf = (target: Target | undefined) => {
  * Returns the fields that the SDKs of every protocol and the model discovery of agents read. Aliases are
  * left out: a client that lists models would offer one model several times.
  */
-const publicModel = ({
-  targets: [first],
-  aliases: _,
-  ...model
-}: Model): Record<string, unknown> => ({
+const publicModel = ({ targets: [first], aliases: _, ...model }: Model) => ({
   ...model,
   ...publicRetirement(model),
   ...reasoningOf(first),

@@ -11,6 +11,7 @@ import { methodOf, namesIn, OPERATIONS, type OperationName } from '../../lambdas
 import { ROUTES, type RouteRow } from '../../lambdas/routes.ts';
 import project from '../../package.json' with { type: 'json' };
 import { REPLIES } from './replies.ts';
+import { readReplySchemas } from './reply-schemas.ts';
 
 type Json = Record<string, unknown>;
 
@@ -37,36 +38,65 @@ const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const jsonOf = (schema: Json) => ({ content: { 'application/json': { schema } } });
 const string = { type: 'string' };
 
-type Notation = true | Notation[] | { [name: string]: Notation };
+const REPLY_SCHEMAS = readReplySchemas();
 
-const schemaOf = (notation: Notation): Json => {
-  if (notation === true) return {};
-  if (Array.isArray(notation)) return { type: 'array', items: schemaOf(notation[0] ?? true) };
-  const { '…': isOpen, ...members } = notation;
-  const entries = Object.entries(members).map(
-    ([name, member]) => [name.replace('?', ''), schemaOf(member)] as const,
-  );
-  return {
-    type: 'object',
-    properties: Object.fromEntries(entries),
-    required: Object.keys(members).filter((name) => !name.endsWith('?')),
-    ...(!isOpen && { additionalProperties: false }),
-  };
+/** Budgets of keys, users and so on are made by the same functions. */
+const operationOf = (name: OperationName): string => name.replace(/^\w+-(?=budgets)/, '');
+const replyName = (name: OperationName): string => `${operationOf(name)}.reply`;
+
+const replySchemaOf = (name: OperationName): Json => {
+  const schema = REPLY_SCHEMAS[operationOf(name)];
+  if (!schema)
+    throw new Error(`The function of ${name} has no type: declare it as Operation<'${name}'>.`);
+  return schema;
 };
 
-/** The schema of a notation such as `{ data: [{ id, name? }] }`. */
-const shapeOf = (notation: string): Json =>
-  schemaOf(
-    JSON.parse(
-      notation.replaceAll(
-        /(\w+\??|…)(:?)/g,
-        (_, name, colon) => `"${name}":${colon ? '' : 'true'}`,
-      ),
-    ) as Notation,
-  );
+const MAX_DEPTH = 2;
 
-const contentOf = (shape: string): Json =>
-  shape.startsWith('{') ? jsonOf(shapeOf(shape)) : { content: { [shape]: { schema: string } } };
+/** `{ id, name? }` of a schema; what is deeper is its name alone. */
+const notationOf = (schema: Json, depth = 0): string => {
+  const {
+    properties = {},
+    required = [],
+    items,
+    anyOf,
+  } = schema as {
+    properties?: Record<string, Json>;
+    required?: string[];
+    items?: Json;
+    anyOf?: Json[];
+  };
+  if (items) {
+    const inner = notationOf(items, depth);
+    return inner === '' ? '' : `[${inner}]`;
+  }
+  const forms = anyOf ?? [schema];
+  const all = Object.assign(
+    {},
+    ...forms.map((form) => (anyOf ? (form.properties ?? {}) : properties)),
+  );
+  const isGiven = (name: string) =>
+    forms.every((form) =>
+      ((anyOf ? form.required : required) as string[] | undefined)?.includes(name),
+    );
+  // Those that are always there come first.
+  const listed = Object.entries(all as Record<string, Json>);
+  const members = [
+    ...listed.filter(([name]) => isGiven(name)),
+    ...listed.filter(([name]) => !isGiven(name)),
+  ].map(([name, member]) => {
+    const inner = depth < MAX_DEPTH ? notationOf(member, depth + 1) : '';
+    return `${name}${isGiven(name) ? '' : '?'}${inner && `: ${inner}`}`;
+  });
+  return members.length === 0 ? '' : `{ ${members.join(', ')} }`;
+};
+
+const contentOf = (name: OperationName): Json => {
+  const { text } = REPLIES[name];
+  return text === undefined
+    ? jsonOf(ref(replyName(name)))
+    : { content: { [text]: { schema: string } } };
+};
 
 const inputOf = (schema: z.ZodType): Json => {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
@@ -105,7 +135,7 @@ const ADMIN_ERRORS = ['400', '401', '403', '404', '409', '413', '415', '500', '5
 
 const adminOperation = (name: OperationName): Json => {
   const [, need, path] = OPERATIONS[name];
-  const { status = 200, body: shape, about } = REPLIES[name];
+  const { status = 200, about } = REPLIES[name];
   const body = bodyOf(name);
   return {
     operationId: `admin.${name}`,
@@ -115,7 +145,7 @@ const adminOperation = (name: OperationName): Json => {
     parameters: [...inPath(path), ...inQuery(schemaIn(QUERIES, name))],
     ...(body && { requestBody: { required: true, ...jsonOf(inputOf(body)) } }),
     responses: {
-      [status]: { description: 'Success', ...contentOf(shape) },
+      [status]: { description: 'Success', ...contentOf(name) },
       ...errors(ADMIN_ERRORS, 'Error'),
     },
   };
@@ -130,12 +160,23 @@ const REQUESTS: Record<string, string> = {
 };
 const PUBLIC_ERRORS = ['400', '401', '402', '404', '413', '415', '429', '500', '502', '503', '504'];
 
+/** Of an endpoint's name; responses of generations are those of the vendors' protocols, which their SDKs describe. */
+const endpointReply = (row: RouteRow): [name: string, schema: Json][] => {
+  const schema = 'endpoint' in row && !('protocol' in row) ? REPLY_SCHEMAS[row.endpoint] : undefined;
+  return schema && 'endpoint' in row ? [[`${row.endpoint}.reply`, schema]] : [];
+};
+
+const endpointSchemaOf = (row: RouteRow): Json => {
+  const [reply] = endpointReply(row);
+  return reply ? ref(reply[0]) : { type: 'object' };
+};
+
 const publicOperation = (row: RouteRow): Json => {
   const { method, pattern } = row;
   const request = REQUESTS[pattern];
   const isGeneration = 'protocol' in row;
   const success = {
-    'application/json': { schema: { type: 'object' } },
+    'application/json': { schema: endpointSchemaOf(row) },
     ...(isGeneration && { 'text/event-stream': { schema: string } }),
   };
   const envelope = pattern.startsWith('/v1/messages') ? 'MessagesError' : 'Error';
@@ -252,6 +293,12 @@ const document = {
         MessagesCountRequest: messages.CountRequest ?? {},
         ResponsesRequest: responses.ResponsesRequest ?? {},
         ResponsesCountRequest: responses.CountRequest ?? {},
+        ...Object.fromEntries(ROUTES.flatMap(endpointReply)),
+        ...Object.fromEntries(
+          operationNames
+            .filter((name) => REPLIES[name].text === undefined)
+            .map((name) => [replyName(name), replySchemaOf(name)]),
+        ),
       }),
       Error: {
         type: 'object',
@@ -282,7 +329,8 @@ const membersOf = (schema: z.ZodType): string => {
 const rowOf = (name: OperationName): string => {
   const query = inQuery(schemaIn(QUERIES, name)).map(({ name: member }) => `${member}=`);
   const body = bodyOf(name);
-  const { status, body: shape, about } = REPLIES[name];
+  const { status, text: media, about } = REPLIES[name];
+  const shape = media ?? notationOf(replySchemaOf(name));
   const address = [`/admin${OPERATIONS[name][2]}`, query.join('&')].filter(Boolean).join('?');
   const reply = [status, `\`${shape}\``].filter(Boolean).join(' ');
   const cells = [

@@ -97,6 +97,16 @@ describe('the document of the API', () => {
     expect(validator.version).toBe('3.1');
   });
 
+  test('each response of the admin API, and of the public API but for generations, has members with types', () => {
+    const untyped = Object.entries(document.components.schemas)
+      .filter(([name]) => name.endsWith('.reply'))
+      .filter(([, schema]) => !/"properties":\{"/.test(JSON.stringify(schema)))
+      .map(([name]) => name);
+    expect(untyped).toEqual([]);
+    const json = Object.values(OPERATIONS).length - 1;
+    expect(JSON.stringify(document.paths).split('.reply"').length - 1).toBeGreaterThan(json + 5);
+  });
+
   test('GET /openapi.json responds with the document, without a key', async () => {
     const response = await fetch(`${router.baseUrl}/openapi.json`);
     expect(response.headers.get('content-type')).toBe('application/json');
@@ -265,6 +275,45 @@ describe('requests that the document allows and forbids', () => {
       }
     },
   );
+
+  test('what the public API says of models, usage, requests, sessions and stored responses is as documented', async () => {
+    const body = { model: MODEL_ON.chat, input: 'say Hello', store: true, user: 'ann' };
+    const made = await send({ method: 'POST', path: '/v1/responses', body });
+    const { id } = JSON.parse(made.text) as { id: string };
+    const response = await fetch(`${router.baseUrl}/v1/messages`, {
+      method: 'POST',
+      headers: { 'x-api-key': router.key, 'x-session-id': 'documented' },
+      body: JSON.stringify(GENERATIONS['/v1/messages']),
+    });
+    await response.text();
+    const request = response.headers.get('x-request-id') ?? '';
+    const refused = await fetch(`${router.baseUrl}/v1/messages`, {
+      method: 'POST',
+      headers: { 'x-api-key': router.key },
+      body: '{"model":"none/such","max_tokens":9,"messages":[]}',
+    });
+    const shown: [path: string, id?: string, query?: string][] = [
+      ['/v1/models'],
+      ['/v1/models/{id}', MODEL_ON.chat],
+      ['/v1/usage'],
+      ['/v1/usage', '', '?by=model&since=1d'],
+      ['/v1/requests/{id}', request],
+      ['/v1/requests/{id}', refused.headers.get('x-request-id') ?? ''],
+      ['/v1/sessions/{id}', 'documented'],
+      ['/v1/responses/{id}', id],
+      ['/v1/responses/{id}/input_items', id],
+    ];
+    const statuses: [string, number][] = [];
+    for (const [path, of = '', query = ''] of shown) {
+      const at = path.replace('{id}', of);
+      const { status } = await send({ method: 'GET', path, at, query });
+      statuses.push([path, status]);
+    }
+    expect(statuses.filter(([, status]) => status !== 200)).toEqual([]);
+    const path = '/v1/responses/{id}';
+    const deleted = await send({ method: 'DELETE', path, at: `/v1/responses/${id}` });
+    expect(deleted.status).toBe(200);
+  });
 
   /** Bodies that are changed at random: what the schema forbids gets 400, and all responses are documented. */
   const property = async (sents: Sent[]) => {
