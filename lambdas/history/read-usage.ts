@@ -64,7 +64,10 @@ export const createUsageGroups = (by: Grouping) => {
     rows: () =>
       [...groups]
         .toSorted(([one], [other]) => (one < other ? -1 : 1))
-        .map(([name, sums]) => ({ [by]: name, ...publicSums(sums) })),
+        .map(([name, sums]) => {
+          const named: Partial<Record<Grouping, string>> = { [by]: name };
+          return { ...named, ...publicSums(sums) };
+        }),
     total: () => publicSums(total),
     sums: (): UsageSums => total,
   };

@@ -80,7 +80,10 @@ const createWhoGroups = (by: WhoGrouping) => {
         { name: OTHER, sums: other.settled },
         { name: isWhole ? NONE : OTHER, sums: none },
       ].filter(({ sums }) => Object.values(sums).some((sum) => sum !== 0));
-      return [...listed, ...rest].map(({ name, sums }) => ({ [by]: name, ...publicSums(sums) }));
+      return [...listed, ...rest].map(({ name, sums }) => {
+        const named: Partial<Record<WhoGrouping, string>> = { [by]: name };
+        return { ...named, ...publicSums(sums) };
+      });
     },
   };
 };

@@ -41,7 +41,8 @@ const string = { type: 'string' };
 const REPLY_SCHEMAS = readReplySchemas();
 
 /** Budgets of keys, users and so on are made by the same functions. */
-const operationOf = (name: OperationName): string => name.replace(/^\w+-(?=budgets)/, '');
+const operationOf = (name: OperationName): string =>
+  `admin.${name.replace(/^\w+-(?=budgets)/, '')}`;
 const replyName = (name: OperationName): string => `${operationOf(name)}.reply`;
 
 const replySchemaOf = (name: OperationName): Json => {
@@ -162,7 +163,8 @@ const PUBLIC_ERRORS = ['400', '401', '402', '404', '413', '415', '429', '500', '
 
 /** Of an endpoint's name; responses of generations are those of the vendors' protocols, which their SDKs describe. */
 const endpointReply = (row: RouteRow): [name: string, schema: Json][] => {
-  const schema = 'endpoint' in row && !('protocol' in row) ? REPLY_SCHEMAS[row.endpoint] : undefined;
+  const schema =
+    'endpoint' in row && !('protocol' in row) ? REPLY_SCHEMAS[row.endpoint] : undefined;
   return schema && 'endpoint' in row ? [[`${row.endpoint}.reply`, schema]] : [];
 };
 

@@ -49,7 +49,7 @@ let cognito: UserPoolStandIn;
 let router: LocalRouter;
 beforeAll(async () => {
   cognito = await startUserPool();
-  router = await startWatched({ members: cognito.pool });
+  router = await startWatched({ members: cognito.pool, state: 'asked' });
 });
 afterAll(() => Promise.all([router.close(), cognito.close()]));
 
@@ -282,9 +282,13 @@ describe('requests that the document allows and forbids', () => {
     const { id } = JSON.parse(made.text) as { id: string };
     const response = await fetch(`${router.baseUrl}/v1/messages`, {
       method: 'POST',
-      headers: { 'x-api-key': router.key, 'x-session-id': 'documented' },
+      headers: {
+        ...{ 'x-api-key': router.key, 'content-type': 'application/json' },
+        'x-router-session': 'documented',
+      },
       body: JSON.stringify(GENERATIONS['/v1/messages']),
     });
+    expect(response.status).toBe(200);
     await response.text();
     const request = response.headers.get('x-request-id') ?? '';
     const refused = await fetch(`${router.baseUrl}/v1/messages`, {
@@ -296,7 +300,7 @@ describe('requests that the document allows and forbids', () => {
       ['/v1/models'],
       ['/v1/models/{id}', MODEL_ON.chat],
       ['/v1/usage'],
-      ['/v1/usage', '', '?by=model&since=1d'],
+      ['/v1/usage', '', `?by=model&since=${MONTH}-01`],
       ['/v1/requests/{id}', request],
       ['/v1/requests/{id}', refused.headers.get('x-request-id') ?? ''],
       ['/v1/sessions/{id}', 'documented'],

@@ -50,6 +50,9 @@ const createSchemaOf = (checker: ts.TypeChecker) => {
   };
   const isAbsent = (type: ts.Type): boolean =>
     Boolean(type.flags & (ts.TypeFlags.Undefined | ts.TypeFlags.Never));
+  const mayLack = (symbol: ts.Symbol, member: ts.Type): boolean =>
+    Boolean(symbol.flags & ts.SymbolFlags.Optional) ||
+    (member.isUnion() && member.types.some(isAbsent));
   const objectOf = (type: ts.Type, depth: number): Json => {
     const properties: [string, Json][] = [];
     const required: string[] = [];
@@ -57,17 +60,16 @@ const createSchemaOf = (checker: ts.TypeChecker) => {
       const member = checker.getTypeOfSymbol(symbol);
       if (isAbsent(member)) continue;
       properties.push([symbol.name, schemaOf(member, depth + 1)]);
-      const mayLack = member.isUnion() && member.types.some(isAbsent);
-      if (!(symbol.flags & ts.SymbolFlags.Optional) && !mayLack) required.push(symbol.name);
+      if (!mayLack(symbol, member)) required.push(symbol.name);
     }
-    const index = checker.getIndexInfoOfType(type, ts.IndexKind.String);
-    const isOpen = properties.length === 0 && !index;
+    const [index] = checker.getIndexInfosOfType(type);
+    // `{}` is every value but null and undefined.
+    if (properties.length === 0 && !index) return {};
     return {
       type: 'object',
       ...(properties.length > 0 && { properties: Object.fromEntries(properties) }),
       ...(required.length > 0 && { required }),
-      ...(index && { additionalProperties: schemaOf(index.type, depth + 1) }),
-      ...(!index && !isOpen && { additionalProperties: false }),
+      additionalProperties: index ? schemaOf(index.type, depth + 1) : false,
     };
   };
   const schemaOf = (type: ts.Type, depth = 0): Json => {
@@ -91,21 +93,23 @@ const createSchemaOf = (checker: ts.TypeChecker) => {
 
 type Made = ts.Expression | ts.ConciseBody;
 
-/** `createListModels` makes `listModels`. */
+/** `createListModels` makes `listModels`, `createGetUsage` makes `usage`. */
 const endpointIn = (node: ts.Node): string | undefined => {
   let at: ts.Node = node;
   while (!ts.isVariableDeclaration(at)) {
     if (!at.parent) return undefined;
     at = at.parent;
   }
-  const name = at.name.getText().replace(/^create/, '');
+  const name = at.name.getText().replace(/^create(?:Get(?=Usage$))?/, '');
   return name.charAt(0).toLowerCase() + name.slice(1);
 };
 
-/** The name of a function whose type is `Operation<'keys.list'>` or `Endpoint`, as a variable or as what another one returns. */
+/** Of a function whose type is `Operation<'keys.list'>` or `Endpoint`, as a variable or as what another one returns. */
 const nameOf = (node: ts.VariableDeclaration | ts.ArrowFunction): string | undefined => {
   const type = node.type?.getText() ?? '';
-  return type === 'Endpoint' ? endpointIn(node) : /^Operation<'([\w.-]+)'>$/.exec(type)?.[1];
+  if (type === 'Endpoint') return endpointIn(node);
+  const [, operation] = /^Operation<'([\w.-]+)'>$/.exec(type) ?? [];
+  return operation && `admin.${operation}`;
 };
 
 /** The functions of a file that reply, by their names. */
