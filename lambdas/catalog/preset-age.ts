@@ -15,12 +15,17 @@ const PAGES: [names: RegExp, source: string, checkedOn: string][] = [
   [/^(?:gpt-|o-series)/, 'https://platform.openai.com/docs/guides/reasoning', '2026-11-23'],
   [/^deepseek/, 'https://api-docs.deepseek.com/guides/thinking_mode', '2026-11-23'],
   [/^glm-/, 'https://java.agentscope.io/v2/en/integration/model/glm', '2026-11-23'],
-  [/^groq/, 'https://console.groq.com/docs/reasoning', '2026-11-23'],
+  [/^groq/, 'https://console.groq.com/docs/reasoning', '2026-11-24'],
   [/^kimi-/, 'https://platform.kimi.ai/docs/api/models-overview', '2026-11-23'],
   [/^grok-/, 'https://docs.x.ai/developers/model-capabilities/text/reasoning', '2026-11-23'],
   [/^gemini-/, 'https://ai.google.dev/gemini-api/docs/thinking', '2026-11-24'],
   [/^minimax-/, 'https://platform.minimax.io/docs/api-reference/text-anthropic-api', '2026-11-23'],
-  [/^mistral/, 'https://docs.mistral.ai/api/', '2026-11-23'],
+  [/^mistral-medium/, 'https://docs.mistral.ai/inference/conversations/reasoning', '2026-11-24'],
+  [
+    /^mistral/,
+    'https://docs.mistral.ai/inference/conversations/advanced/prompt-caching',
+    '2026-11-24',
+  ],
 ];
 
 const PRESET_NAMES = Object.keys(PRESETS) as PresetName[];
