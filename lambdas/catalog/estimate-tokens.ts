@@ -27,12 +27,17 @@ const FAMILY_OF: [name: RegExp, family: Family][] = [
   [/deepseek/i, 'deepseek'],
 ];
 
+/** Those whose template writes the first system turn alone. */
+const WITHOUT_LATER_SYSTEM: ReadonlySet<Family> = new Set(['minimax']);
+
 /** How a target counts: as its catalog entry states, else by its model's name. */
 export type Counting = {
   framing: FramingNumbers;
   /** The framing by what the target's provider has counted. */
   calibrated?: FramingNumbers | undefined;
   weights: Weights;
+  /** Its template writes the first system turn alone. */
+  isWithoutLaterSystem?: boolean;
   /** The provider's name of the model, by which its images count. */
   model: string;
 };
@@ -42,7 +47,8 @@ export const countingOf = ({ model, counting }: Pick<Target, 'model' | 'counting
   const family = counting?.family ?? named ?? 'other';
   const { weights, framing } = FAMILIES[family];
   const own = counting?.framing;
-  return { weights, framing: own ? numbersOf(own) : framing, model };
+  const isWithoutLaterSystem = WITHOUT_LATER_SYSTEM.has(family);
+  return { weights, framing: own ? numbersOf(own) : framing, isWithoutLaterSystem, model };
 };
 
 // --- texts ---
@@ -103,7 +109,7 @@ const tokensOfImages = (images: Image[], model: string): number =>
 /** What each number of a framing is multiplied by: numbers of things, and tokens of three kinds of text. */
 export const countPrompt = (
   parts: RequestParts,
-  { weights }: Pick<Counting, 'weights'>,
+  { weights, isWithoutLaterSystem = false }: Pick<Counting, 'weights' | 'isWithoutLaterSystem'>,
   whole?: number,
 ): number[] => {
   const tokensOf = (texts: string[]) => estimateTexts(texts, weights, whole);
@@ -117,7 +123,9 @@ export const countPrompt = (
     parts.members,
     tokensOf(parts.descriptions),
     tokensOf(parts.schema),
-    tokensOf(parts.text) + tokensOf(parts.droppable),
+    tokensOf(parts.text) +
+      tokensOf(parts.droppable) +
+      (isWithoutLaterSystem ? 0 : tokensOf(parts.laterSystem)),
   ];
 };
 
@@ -154,5 +162,7 @@ export const estimateInputTokens = (
 
 /** Tokens that every tokenizer makes of a prompt at least, so that none is rejected that fits (decision 5). */
 export const leastInputTokens = (parts: RequestParts, model: string): number =>
-  framedTokens(LEAST.framing, countPrompt({ ...parts, droppable: [] }, LEAST, NEAR.to)) +
-  parts.images.reduce((sum, image) => sum + (tokensOfImage(model, image) ?? 0), 0);
+  framedTokens(
+    LEAST.framing,
+    countPrompt({ ...parts, droppable: [] }, { ...LEAST, isWithoutLaterSystem: true }, NEAR.to),
+  ) + parts.images.reduce((sum, image) => sum + (tokensOfImage(model, image) ?? 0), 0);

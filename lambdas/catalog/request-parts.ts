@@ -27,8 +27,10 @@ export type RequestParts = {
   descriptions: string[];
   schema: string[];
   text: string[];
-  /** What some vendors leave out: thinking, system turns after the first, blocks of one protocol. */
+  /** What some vendors leave out: thinking, blocks of one protocol. */
   droppable: string[];
+  /** System turns after the first: of these, others. */
+  laterSystem: string[];
   images: Image[];
   /** Tokens of documents and other media, by their size. */
   mediaTokens: number;
@@ -120,7 +122,7 @@ const addBlock = (parts: RequestParts, block: Block, texts = parts.text): void =
 const addTurn = (parts: RequestParts, { role, blocks }: Turn): void => {
   const isResults = role === 'user' && blocks.every(({ type }) => type === 'tool-result');
   const isLater = role === 'system' && parts.messages > 0;
-  const texts = isLater ? parts.droppable : parts.text;
+  const texts = isLater ? parts.laterSystem : parts.text;
   if (!isResults) parts.messages += 1;
   for (const block of blocks) addBlock(parts, block, texts);
 };
@@ -152,8 +154,8 @@ const addTool = (parts: RequestParts, tool: Tool | NativeTool): void => {
 };
 
 /** UTF-8 bytes of all texts: no vendor's tokenizer counts more tokens. */
-export const bytesOf = ({ descriptions, schema, text, droppable }: RequestParts): number =>
-  [descriptions, schema, text, droppable]
+export const bytesOf = ({ descriptions, schema, text, ...rest }: RequestParts): number =>
+  [descriptions, schema, text, rest.droppable, rest.laterSystem]
     .flat()
     .reduce((bytes, each) => bytes + Buffer.byteLength(each), 0);
 
@@ -168,6 +170,7 @@ export const partsOf = ({ turns, tools = [] }: GenerationRequest): RequestParts 
     schema: [],
     text: [],
     droppable: [],
+    laterSystem: [],
     images: [],
     mediaTokens: 0,
     inflatable: MAX_INFLATED,

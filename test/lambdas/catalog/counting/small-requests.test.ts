@@ -62,7 +62,12 @@ const callOf = (index: number) => [
   },
 ];
 
-const countTokens = async (model: string, tools: number, calls: number): Promise<number> => {
+const countTokens = async (
+  model: string,
+  tools: number,
+  calls: number,
+  later: object[] = [],
+): Promise<number> => {
   const { status, text } = await send(fleet.urls[0] ?? '', '/v1/messages/count_tokens', {
     method: 'POST',
     headers: { 'x-api-key': fleet.key },
@@ -72,6 +77,7 @@ const countTokens = async (model: string, tools: number, calls: number): Promise
       messages: [
         { role: 'user', content: 'Find out why the test fails, and repair it.' },
         ...Array.from({ length: calls }, (_, index) => callOf(index)).flat(),
+        ...later,
       ],
       tools: Array.from({ length: tools }, (_, index) => toolOf(index)),
     }),
@@ -93,3 +99,14 @@ test.each(CASES)(
     }
   },
 );
+
+test('a later system turn counts its text for every vendor but MiniMax, whose template writes the first one alone', async () => {
+  const content = 'The user has opened the file, and the tests were run again. '.repeat(20);
+  for (const model of MODELS) {
+    const without = await countTokens(model, 1, 1);
+    const added = (await countTokens(model, 1, 1, [{ role: 'system', content }])) - without;
+    const [least = 0, most = 0] = model.startsWith('minimax') ? [0, 10] : [200, 400];
+    expect(added, model).toBeGreaterThanOrEqual(least);
+    expect(added, model).toBeLessThanOrEqual(most);
+  }
+});
