@@ -53,7 +53,7 @@ stream_max_retries = 2
   },
 });
 
-export const claude = ({ url, model }: Connection) => ({
+export const claude = ({ url, model, context }: Connection) => ({
   keyVariable: 'ANTHROPIC_AUTH_TOKEN',
   variables: {
     ANTHROPIC_BASE_URL: url,
@@ -61,6 +61,8 @@ export const claude = ({ url, model }: Connection) => ({
     ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
     ANTHROPIC_DEFAULT_SONNET_MODEL: model,
     ANTHROPIC_DEFAULT_OPUS_MODEL: model,
+    // Without it each start warns that the window of the model is not known.
+    CLAUDE_CODE_MAX_CONTEXT_TOKENS: String(context),
   },
 });
 

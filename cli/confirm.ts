@@ -14,7 +14,7 @@ export const confirm = async (question: string, { input, output }: Streams): Pro
   if (!input.isTTY) {
     throw new CliError(
       2,
-      `${question}\nConfirmation needed and stdin is not a terminal: pass --yes. Nothing was changed.`,
+      `Nothing was changed: confirmation needed, and stdin is not a terminal. With --yes: ${question}`,
     );
   }
   const terminal = createInterface({ input, output });

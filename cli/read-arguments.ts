@@ -76,7 +76,7 @@ export type OptionName = keyof typeof OPTIONS;
 export type Options = ReturnType<typeof parse>['values'];
 
 /** Options that every command accepts. */
-const GLOBAL_OPTIONS: readonly string[] = [
+export const GLOBAL_OPTIONS: readonly string[] = [
   'url',
   'stack',
   'region',
@@ -92,8 +92,20 @@ const parsed = (args: string[]): ReturnType<typeof parse> => {
   try {
     return parse(args);
   } catch (cause) {
-    throw usageError(messageOf(cause), { cause });
+    throw usageError(describe(cause), { cause });
   }
+};
+
+/** In place of Node's advice about positional arguments. */
+const describe = (error: unknown): string => {
+  const text = messageOf(error);
+  const [, option = ''] = /'(-[^ ']+)/.exec(text) ?? [];
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return `Unknown option '${option}'.`;
+  if (code !== 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE') return text;
+  return text.includes('does not take an argument')
+    ? `Option ${option} has no value.`
+    : `Missing value: ${option}`;
 };
 
 const MONTH = /^20\d\d-(?:0[1-9]|1[0-2])$/;

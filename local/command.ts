@@ -7,6 +7,7 @@ const MINIMUM = 20;
 const COMMANDS: Record<string, () => Promise<unknown>> = {
   admin: () => import('../cli/main.ts'),
   connect: () => import('../cli/connect.ts'),
+  completion: () => import('../cli/completion.ts'),
   import: () => import('./import/main.ts'),
   deploy: () => import('./deploy.ts'),
 };

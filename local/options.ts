@@ -14,6 +14,7 @@ Commands:
   ${PROGRAM.start} [options]          starts the router
   ${PROGRAM.admin} ...          projects, plans, keys, usage, requests; --help lists them
   ${PROGRAM.connect} CLIENT       prints the configuration of a client
+  ${PROGRAM.start} completion SHELL   prints a script that completes commands in bash, zsh or fish
   ${PROGRAM.import} FORMAT FILE  reads the configuration of LiteLLM, or OpenRouter's list of models
   ${PROGRAM.start} deploy [options]   deploys it to AWS with the CDK of a checkout
 `;

@@ -1,11 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import * as z from 'zod';
 import { parseModels } from '../lambdas/catalog/parse-models.ts';
 import { missingCredentials } from './local-catalog.ts';
 import type { LocalOptions } from './start.ts';
 import { UsageError } from './usage-error.ts';
-
-const Secrets = z.record(z.string(), z.string().min(1));
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : `${error}`);
 
@@ -28,10 +25,25 @@ const inFile = <T>(path: string, parse: () => T): T => {
   }
 };
 
+/** What no header can carry. Not the value: this is the file of credentials. */
+const faultOf = (value: unknown): string | undefined => {
+  if (typeof value !== 'string') return 'must be a text';
+  if (value.trim() === '') return 'is empty';
+  return /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value)
+    ? undefined
+    : 'must have no line break, no space at an end, and ASCII characters only';
+};
+
 const parseSecrets = (data: unknown): Record<string, string> => {
-  const parsed = Secrets.safeParse(data);
-  if (parsed.success) return parsed.data;
-  throw new Error(`The secrets are invalid.\n${z.prettifyError(parsed.error)}`);
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) {
+    throw new Error('must be a JSON object: credentials by the names that the catalog uses.');
+  }
+  const faults = Object.entries(data).flatMap(([name, value]) => {
+    const fault = faultOf(value);
+    return fault === undefined ? [] : [`The credential '${name}' ${fault}.`];
+  });
+  if (faults.length > 0) throw new Error(faults.join('\n'));
+  return data as Record<string, string>;
 };
 
 const NO_ROLE =

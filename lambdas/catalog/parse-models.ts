@@ -42,6 +42,12 @@ const MAX_TIER = 100;
 const MAX_WEIGHT = 1_000;
 
 /** They are sent decoded. */
+const PROTOCOL_PATH = /\/(?:chat\/completions|v1\/messages|messages|responses)\/?$/;
+
+/** Whether an address is not that of an operation, which clients are configured with more often. */
+const isBase = (baseUrl: string): boolean =>
+  !URL.canParse(baseUrl) || !PROTOCOL_PATH.test(new URL(baseUrl).pathname);
+
 const hasReadableUser = (baseUrl: string): boolean => {
   if (!URL.canParse(baseUrl)) return true;
   const { username, password } = new URL(baseUrl);
@@ -67,7 +73,8 @@ const TargetFields = z.strictObject({
    */
   baseUrl: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-    .check(z.refine(hasReadableUser, 'must have a user name and password in percent-encoding')),
+    .check(z.refine(hasReadableUser, 'must have a user name and password in percent-encoding'))
+    .check(z.refine(isBase, 'must end before the path of the protocol, which the router adds')),
   /** The provider's name of the model. */
   model: z.string().check(z.minLength(1)),
   /** Field of the upstream secret that holds the credential; absent if the role signs. */

@@ -154,7 +154,12 @@ const Members = z.strictObject({
 
 /** A target's profile in the catalog, read into its members. */
 export const TargetProfile = z.pipe(
-  z.union([Preset, Members]),
+  z.union([Preset, Members], {
+    error: ({ input }) =>
+      typeof input === 'string'
+        ? `must be a preset: ${Object.keys(PRESETS).join(', ')}`
+        : 'must be a preset, or an object with members of a profile',
+  }),
   z.transform((wire): Profile => {
     if (typeof wire === 'string') return PRESETS[wire];
     const { preset, ...members } = wire;

@@ -29,4 +29,15 @@ describe('confirm', () => {
       });
     },
   );
+
+  test('without a terminal the first words are that nothing was changed', async () => {
+    const input = new PassThrough() as unknown as NodeJS.ReadStream;
+    const asked = confirm('The plan x is deleted.', { input, output: new PassThrough() });
+    await expect(asked).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringMatching(
+        /^Nothing was changed: .* With --yes: The plan x is deleted\.$/,
+      ),
+    });
+  });
 });

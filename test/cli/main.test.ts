@@ -113,7 +113,7 @@ describe('a key', () => {
     const { id, key } = await json(NewKey, 'keys', 'create', ...of, '--plan', 'local');
     const { code, out, err } = await admin('keys', verb, id, ...of, ...options);
     expect({ code, out }).toEqual({ code: 2, out: '' });
-    expect(err).toMatch(/immediately.*\n.*pass --yes\. Nothing was changed\.\n$/);
+    expect(err).toMatch(/^Nothing was changed: .* With --yes: .*immediately.*\.\n$/);
     await generate(key);
   });
 
@@ -266,7 +266,9 @@ describe('errors', () => {
     ],
     [2, ['keys', 'revoke', '--project', 'local'], /Missing argument: KEY-ID/],
     [2, ['projects', 'destroy'], /Unknown command 'projects destroy'/],
-    [2, ['projects', '--frob'], /--frob/],
+    [2, ['projects', '--frob'], /^Unknown option '--frob'\.\n.*--help/],
+    [2, ['usage', '--by'], /^Missing value: --by\n/],
+    [2, ['usage', '--csv=yes'], /^Option --csv has no value\.\n/],
     [2, ['apply', '/nowhere.json'], /Cannot read \/nowhere\.json/],
   ])('exit code %i with a message: %j', async (exitCode, args, message) => {
     const error = await failureOf([...args, '--url', router().baseUrl]);

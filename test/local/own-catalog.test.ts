@@ -66,3 +66,36 @@ test('the error for an invalid credentials file does not quote it', async () => 
     expect.not.objectContaining({ message: expect.stringContaining('sk-very') }),
   );
 });
+
+test.each([
+  [{ aurora: 5, borealis: 'b' }, "The credential 'aurora' must be a text."],
+  [{ aurora: '', borealis: 'b' }, "The credential 'aurora' is empty."],
+  [{ aurora: 'very\nsecret', borealis: 'b' }, "The credential 'aurora' must have no line break"],
+  [{ aurora: 'secret ', borealis: 'b' }, 'no space at an end'],
+  [['secret'], 'must be a JSON object'],
+])('credentials %j are rejected with %j and without their values', async (secrets, line) => {
+  const rejected = read(JSON.stringify(models), JSON.stringify(secrets));
+  await expect(rejected).rejects.toThrow(line);
+});
+
+const withTarget = (change: object): string => {
+  const [model, ...others] = models;
+  const [target, ...rest] = model?.targets ?? [];
+  return JSON.stringify([{ ...model, targets: [{ ...target, ...change }, ...rest] }, ...others]);
+};
+
+test('an unknown profile is rejected with the list of presets', async () => {
+  await expect(read(withTarget({ profile: 'gtp-5' }), SECRETS)).rejects.toThrow(
+    /must be a preset: .*gpt-5\.1.*\n.*\[0\]\.targets\[0\]\.profile/,
+  );
+});
+
+test.each(['/v1/messages', '/v1/chat/completions', '/v1/responses/'])(
+  'an address that ends in %s is rejected, because the router adds the path',
+  async (path) => {
+    const baseUrl = `https://api.example.com${path}`;
+    await expect(read(withTarget({ baseUrl }), SECRETS)).rejects.toThrow(
+      /must end before the path of the protocol/,
+    );
+  },
+);
