@@ -27,6 +27,7 @@ const PUT_ROW: ConditionalWrite = {
   update: 'SET #entry = :entry, #entries = :entries, #ttl = :ttl',
   condition: 'attribute_not_exists(#entries) OR #entries <= :entries',
 };
+// PURE: the bundle of the router, which only reads the history, leaves them out.
 /** Of a row that a run writes for the first time, or wrote before; a closed one is not continued. */
 const putFolded = (condition: string): { open: ConditionalWrite; closed: ConditionalWrite } => {
   const set = 'SET #entry = :entry, #entries = :entries, #version = :version, #ttl = :ttl';
@@ -35,16 +36,16 @@ const putFolded = (condition: string): { open: ConditionalWrite; closed: Conditi
     closed: { update: `${set} REMOVE #settled`, condition, returns: 'NONE' },
   };
 };
-const PUT_FIRST = putFolded('attribute_not_exists(#version)');
-const PUT_NEXT = putFolded('#version = :seen');
+const PUT_FIRST = /* @__PURE__ */ putFolded('attribute_not_exists(#version)');
+const PUT_NEXT = /* @__PURE__ */ putFolded('#version = :seen');
 /** Of sums that each run writes as a whole, unless another one did in between. */
 const putSums = (condition: string): ConditionalWrite => ({
   update: 'SET #entry = :entry, #version = :version, #ttl = :ttl',
   condition,
   returns: 'NONE',
 });
-const PUT_FIRST_SUMS = putSums('attribute_not_exists(#version)');
-const PUT_NEXT_SUMS = putSums('#version = :seen');
+const PUT_FIRST_SUMS = /* @__PURE__ */ putSums('attribute_not_exists(#version)');
+const PUT_NEXT_SUMS = /* @__PURE__ */ putSums('#version = :seen');
 const PUT_PERIOD: ConditionalWrite = { update: 'SET #entry = :entry, #ttl = :ttl' };
 const PUT_PROGRESS: ConditionalWrite = {
   update: 'SET #closedDay = :closedDay, #foldedAt = :foldedAt, #settled = :settled',
