@@ -27,8 +27,7 @@ const PUT_ROW: ConditionalWrite = {
   update: 'SET #entry = :entry, #entries = :entries, #ttl = :ttl',
   condition: 'attribute_not_exists(#entries) OR #entries <= :entries',
 };
-// PURE: the bundle of the router, which only reads the history, leaves them out.
-/** Of a row that a run writes for the first time, or wrote before; a closed one is not continued. */
+/** Of a row that a run writes for the first time, or wrote before; a closed one is not continued. PURE: not in the router. */
 const putFolded = (condition: string): { open: ConditionalWrite; closed: ConditionalWrite } => {
   const set = 'SET #entry = :entry, #entries = :entries, #version = :version, #ttl = :ttl';
   return {
