@@ -1,5 +1,5 @@
 /** Upper bounds of the buckets of every histogram, each twice the one before, but the last, which has none. Milliseconds. */
-export const LATENCY_BOUNDS_MS: readonly number[] = Array.from(
+export const LATENCY_BOUNDS_MS: readonly number[] = /* @__PURE__ */ Array.from(
   { length: 16 },
   (_, power) => 10 * 2 ** power,
 );
