@@ -1,10 +1,11 @@
+import { createLeaseAttempts } from '#late/leases';
 import {
   limitReached,
   type MeterStore,
   type Reservation,
   type ReserveResult,
 } from '../meter-store.ts';
-import { type AttemptOutcome, createLeaseAttempts, type Tried } from './budgets/lease-attempts.ts';
+import type { AttemptOutcome, Tried } from './budgets/lease-attempts.ts';
 import type { LeaseParts, Leases } from './budgets/leases.ts';
 import { createReserveGroups, type Place, placeKey } from './meter-groups.ts';
 import {
@@ -52,7 +53,7 @@ export type AttemptParts = {
   throttles: Throttles;
   refund: MeterStore['refund'];
   sharding: Pick<Sharding, 'marksPerItem' | 'writesInFlight'>;
-  leases: Leases;
+  leases: () => Leases;
 };
 
 export const createTry = (parts: AttemptParts) => {
@@ -96,7 +97,11 @@ export const createTry = (parts: AttemptParts) => {
     return { item, result: { applied: false, mayBeDuplicated: false }, outcome };
   };
 
-  const tryWithLease = createLeaseAttempts({ leases, look, trySend });
+  let created: ReturnType<typeof createLeaseAttempts> | undefined;
+  const tryWithLease: ReturnType<typeof createLeaseAttempts> = (...attempt) => {
+    created ??= createLeaseAttempts({ leases: leases(), look, trySend });
+    return created(...attempt);
+  };
 
   /** Tries a reservation in one item. */
   return async (reservation: Reservation, place: Place): Promise<Attempt> => {
@@ -116,7 +121,7 @@ export const createTry = (parts: AttemptParts) => {
       await refund(reservation);
       isTombstoned = true;
     }
-    const budgets = lease && { refusal, budgets: leases.viewsOf(lease, item) };
+    const budgets = lease && { refusal, budgets: leases().viewsOf(lease, item) };
     return { item, outcome, isTombstoned, budgets };
   };
 };

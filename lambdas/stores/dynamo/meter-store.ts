@@ -1,3 +1,4 @@
+import { createLeases } from '#late/leases';
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type {
   EndedPeriod,
@@ -7,8 +8,7 @@ import type {
   ReservedUnits,
 } from '../meter-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
-import { createBudgetBank } from './budgets/bank.ts';
-import { createLeases, type Leases } from './budgets/leases.ts';
+import type { Leases } from './budgets/leases.ts';
 import { withCounted } from './budgets/with-counted.ts';
 import { type Bank, createBank } from './meter-bank.ts';
 import { createSettleGroups } from './meter-groups.ts';
@@ -89,7 +89,7 @@ const createSettle = ({
   ledger: WriteLedger;
   throttles: Throttles;
   sharding: Sharding;
-  leases: Leases;
+  leases: () => Leases;
 }): Pick<MeterStore, 'charge' | 'refund' | 'withdraw'> => {
   const sendInGroup = createSettleGroups({ table, sharding });
 
@@ -133,7 +133,7 @@ const createSettle = ({
       entry && !mayBeDuplicated ? settleOnce(unit, write, entry) : settleDuplicated(key);
     const { lease } = unit;
     const send = () =>
-      lease?.isUncertain ? leases.settleUncertain({ ...unit, lease }, key, sendOnce) : sendOnce();
+      lease?.isUncertain ? leases().settleUncertain({ ...unit, lease }, key, sendOnce) : sendOnce();
     // Otherwise its reserve was rejected: no unit is reserved, and no copy of it is in flight.
     if (!entry || entry.mayHoldUnit) {
       // What is in flight in the first item when its meter is sharded says nothing about the shards.
@@ -245,18 +245,22 @@ export const createDynamoRequestMeters = ({
 }: Options): RequestMeters & ReservedUnits => {
   // A repeat would add to the load that meter.ts sheds.
   const table = createTable({ ...options, throttledRepeats: 0 });
-  const freeCalls = createTable(options);
+  const repeating = createTable(options);
   const ledger = createWriteLedger();
   const throttles = createThrottles(sharding);
-  const budgets = createTable(options);
-  const leases = createLeases({ table, ledger, bank: createBudgetBank(budgets) });
+  let created: Leases | undefined;
+  const leases = (): Leases => {
+    created ??= createLeases({ table, ledger, budgets: repeating });
+    return created;
+  };
   const settle = createSettle({ table, ledger, throttles, sharding, leases });
   const bank = createBank({ table, sharding });
   const parts = { table, ledger, throttles, bank, refund: settle.refund, sharding, leases };
-  const verbs = { ...createReserve(parts), ...settle, changeLease: leases.changeLease };
+  const changeLease: RequestMeters['changeLease'] = (...change) => leases().changeLease(...change);
+  const verbs = { ...createReserve(parts), ...settle, changeLease };
 
   return {
-    ...withCounted(verbs, budgets),
+    ...withCounted(verbs, repeating),
     reap: createReap(table, bank),
     isReserved: async (meterId, requestId) =>
       findMark(await bank.readAll(meterId), requestId, isOpenMark) >= 0,
@@ -270,7 +274,7 @@ export const createDynamoRequestMeters = ({
     },
     admitFree: async (meterId, minute, cap) => {
       if (cap < 1) return false;
-      const { applied } = await freeCalls.apply(`${meterId}/free/${minute}`, COUNT_FREE, {
+      const { applied } = await repeating.apply(`${meterId}/free/${minute}`, COUNT_FREE, {
         names: { '#count': 'count', '#ttl': TTL_ATTRIBUTE },
         values: { ':one': 1, ':cap': cap, ':ttl': minute * 60 + FREE_ITEM_LIFE_SECONDS },
       });

@@ -190,5 +190,3 @@ export const createBudgetBank = (table: Table) => {
     },
   };
 };
-
-export type BudgetBank = ReturnType<typeof createBudgetBank>;

@@ -5,7 +5,7 @@ import { numberIn } from '../meter-item.ts';
 import type { WriteLedger } from '../meter-ledger.ts';
 import { isMarkOf, leasedIn, leasedMarkOf, markName } from '../meter-marks.ts';
 import type { Item, Table } from '../table.ts';
-import type { BudgetBank } from './bank.ts';
+import { createBudgetBank } from './bank.ts';
 import { pastNamesIn, receivedName, roomName } from './items.ts';
 import type { Borrower } from './transfers.ts';
 import { changingLease, type Grants } from './writes.ts';
@@ -33,12 +33,13 @@ export const isLacking = (
 export const createLeases = ({
   table,
   ledger,
-  bank,
+  budgets,
 }: {
   table: Table;
   ledger: Pick<WriteLedger, 'entryOf'>;
-  bank: BudgetBank;
+  budgets: Table;
 }) => {
+  const bank = createBudgetBank(budgets);
   /** Room in an item for so many nanos more of each budget. */
   const makeRoom = async (
     lease: Lease,

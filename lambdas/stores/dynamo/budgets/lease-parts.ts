@@ -1,0 +1,3 @@
+/** A late part of the bundle: few requests are under a budget. */
+export { createLeaseAttempts } from './lease-attempts.ts';
+export { createLeases } from './leases.ts';
