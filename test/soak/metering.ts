@@ -28,6 +28,11 @@ const PARTS: Record<string, Part> = {
   },
   /** Of fair shares: 50,000 schedules. */
   shares: { file: 'test/simulation/shares.test.ts', variables: { SIMULATION_SEEDS: '100000' } },
+  /** Of allotments of two and three regions: 100,000 schedules. */
+  regions: {
+    file: 'test/simulation/regions.test.ts',
+    variables: { SIMULATION_SEEDS: '1000000' },
+  },
   /**
    * Over HTTP: limits of 0 to 600 with up to 1,000 callers of four processes at once, and 72 cells of failures, whole and
    * streamed responses, one and four processes.
