@@ -49,6 +49,7 @@ export const keepRows = (store: HistoryStore, clock: Clock): HistoryStore => {
 /** Requests and writes of records in flight in this process. */
 export const createInFlight = (clock: Clock) => {
   const starts = new Set<{ at: number }>();
+  let onIdle = () => {};
   return {
     track: async <Result>(work: () => Promise<Result>, at = clock.now()): Promise<Result> => {
       const start = { at };
@@ -57,8 +58,15 @@ export const createInFlight = (clock: Clock) => {
         return await work();
       } finally {
         starts.delete(start);
+        if (starts.size === 0) onIdle();
       }
     },
+    /** Resolves once nothing is in flight: a response in the background outlives its connection. */
+    whenIdle: (): Promise<void> =>
+      new Promise((resolve) => {
+        onIdle = resolve;
+        if (starts.size === 0) resolve();
+      }),
     /** The records of all requests that began before it are written. */
     settledUntil: (): number =>
       Math.min(clock.now() - WRITE_MS, ...[...starts].map(({ at }) => at)),

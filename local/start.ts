@@ -249,7 +249,10 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
       createKey,
       upstreams: embedded.control,
       endpoints: { secrets: secrets.endpoint },
-      drain: server.drain,
+      drain: async () => {
+        await server.drain();
+        await inFlight.whenIdle();
+      },
       close: async () => {
         await server.close();
         await fresh.close();

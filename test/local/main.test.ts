@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { modelOn } from '../support/models.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { start, untilReady } from './local-process.ts';
 
 /** A response that lasts minutes at 0.1 s a word. */
@@ -38,6 +39,8 @@ const openStream = ({ baseUrl, key }: Ready, messages: object[]) =>
     body: JSON.stringify({ model: 'aurora/scribe-1', stream: true, messages }),
   });
 
+const data = temporaryFolder('main-data');
+
 test('--json prints one line, and SIGINT ends the router with exit code 0 while a stream is open', async () => {
   const child = start(['--json', '--delay', '100']);
   const router = await untilReady(child);
@@ -62,6 +65,28 @@ test('SIGTERM lets a stream end, accepts nothing new, and ends the router with e
   expect(text).toContain('[DONE]');
   await expect(fetch(`${router.baseUrl}/v1/models`)).rejects.toThrow();
   expect(await ended).toEqual({ code: 0, signal: null });
+});
+
+test('SIGTERM lets a response in the background end, and a router on the same folder has it', async () => {
+  const folder = join(data, 'background');
+  const child = start(['--json', '--delay', '100', '--data', folder]);
+  const router = await untilReady(child);
+  const words = Array.from({ length: 12 }, (_, at) => `word${at}`).join(' ');
+  const headers = { authorization: `Bearer ${router.key}`, 'content-type': 'application/json' };
+  const queued = await fetch(`${router.baseUrl}/v1/responses`, {
+    ...{ method: 'POST', headers },
+    body: JSON.stringify({ model: 'aurora/scribe-1', background: true, input: `say ${words}` }),
+  });
+  const { id, status } = (await queued.json()) as { id: string; status: string };
+  expect(status).toBe('queued');
+  const ended = ending(child);
+  child.kill('SIGTERM');
+  expect(await ended).toEqual({ code: 0, signal: null });
+  const next = await untilReady(start(['--json', '--data', folder]));
+  const read = await fetch(`${next.baseUrl}/v1/responses/${id}`, { headers });
+  const text = await read.text();
+  expect(JSON.parse(text)).toMatchObject({ status: 'completed' });
+  expect(text).toContain('word11');
 });
 
 test('the router prints commands to paste without --json', async () => {
