@@ -53,6 +53,15 @@ const SignedOutDialog = ({ onClose }: { onClose: () => void }) => (
   </Dialog>
 );
 
+const TYPED = 'main textarea, main input:not([type="checkbox"], [type="radio"])';
+
+/** Whether something would be lost with the page. */
+const isTyped = (): boolean =>
+  document.querySelector('dialog[open]') !== null ||
+  [...document.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>(TYPED)].some(
+    ({ value }) => value !== '',
+  );
+
 /** The page of key holders needs no account. */
 const ForKeyHolders = () => (
   <main class="gate-page">
@@ -66,10 +75,14 @@ const WithSignIn = ({ signIn }: { signIn: SignIn }) => {
   const [state, setState] = useState<State>('starting');
   const [isOver, setOver] = useState(false);
   useEffect(() => {
+    const onOver = (over: boolean, isExpired = false) => {
+      if (over && isExpired && !isTyped()) void goToSignIn(signIn);
+      else setOver(over);
+    };
     const start = async () => {
       const tokens = await finishSignIn(signIn);
       if (tokens) {
-        setState({ session: userSession({ signIn, tokens, onOver: setOver }) });
+        setState({ session: userSession({ signIn, tokens, onOver }) });
       } else if (hasSignedOut() || isForKeyHolders) setState('signed-out');
       else await goToSignIn(signIn);
     };

@@ -1,5 +1,6 @@
 import { pageBase } from '../settings.ts';
-import { ApiFailure, failureOf } from './failure.ts';
+import { type Asked, CALLER_APIS, type CallerApi, type Piece } from './conversation.ts';
+import { ApiFailure, asFailure, failureOf } from './failure.ts';
 import { request } from './request.ts';
 
 /** Calls of the public API with a caller's key, which is in memory only. @throws ApiFailure */
@@ -32,30 +33,6 @@ export type OwnUsage = {
 export const usageOf = async (key: string): Promise<OwnUsage> =>
   (await callAs(key, 'usage')).json();
 
-type Prompt = {
-  key: string;
-  protocol: 'chat' | 'messages';
-  model: string;
-  prompt: string;
-  signal: AbortSignal;
-};
-
-type Event = {
-  choices?: { delta?: { content?: string } }[];
-  delta?: { text?: string };
-  error?: { message?: string };
-};
-
-const MAX_TOKENS = 1_000;
-
-/** The text in the data of an event, of either protocol. @throws ApiFailure for an error event */
-const textIn = (data: string): string => {
-  if (data === '[DONE]') return '';
-  const { choices, delta, error }: Event = JSON.parse(data);
-  if (error) throw new ApiFailure(error.message ?? 'The stream ended with an error.');
-  return choices?.[0]?.delta?.content ?? delta?.text ?? '';
-};
-
 /** Lines of a body, as they arrive. */
 async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const reader = body.getReader();
@@ -70,19 +47,41 @@ async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string
   }
 }
 
-/** Streams a response to one prompt; returns the request's id. @throws ApiFailure */
-export const streamText = async (
-  { key, protocol, model, prompt, signal }: Prompt,
-  onText: (text: string) => void,
+type ErrorEvent = {
+  error?: { message?: string } | null;
+  response?: { error?: { message?: string } | null };
+};
+
+/** The event in a line of a stream; undefined for its end. @throws ApiFailure for an error event */
+const eventIn = (data: string): unknown => {
+  if (data === '[DONE]') return undefined;
+  const event: ErrorEvent & { type?: string; message?: string } = JSON.parse(data);
+  const error = event.error ?? event.response?.error;
+  if (error) throw new ApiFailure(error.message ?? 'The stream ended with an error.');
+  if (event.type === 'error')
+    throw new ApiFailure(event.message ?? 'The stream ended with an error.');
+  return event;
+};
+
+type Sent = { key: string; api: CallerApi; asked: Asked; signal: AbortSignal };
+
+/** Streams a response; returns the request's id. @throws ApiFailure, which has the id too */
+export const streamPieces = async (
+  { key, api, asked, signal }: Sent,
+  onPiece: (piece: Piece) => void,
 ): Promise<string> => {
-  const path = protocol === 'chat' ? 'chat/completions' : 'messages';
-  const messages = [{ role: 'user', content: prompt }];
-  const body = JSON.stringify({ model, messages, max_tokens: MAX_TOKENS, stream: true });
+  const { path, bodyOf, piecesOf } = CALLER_APIS[api];
+  const body = JSON.stringify(bodyOf(asked));
   const response = await callAs(key, path, { method: 'POST', body, signal });
-  if (response.body) {
+  const requestId = response.headers.get('x-request-id') ?? '';
+  if (!response.body) return requestId;
+  try {
     for await (const line of linesOf(response.body)) {
-      if (line.startsWith('data: ')) onText(textIn(line.slice('data: '.length)));
+      const event = line.startsWith('data: ') ? eventIn(line.slice('data: '.length)) : undefined;
+      if (event) for (const piece of piecesOf(event)) onPiece(piece);
     }
+  } catch (error) {
+    throw new ApiFailure(asFailure(error).message, { requestId });
   }
-  return response.headers.get('x-request-id') ?? '';
+  return requestId;
 };

@@ -22,13 +22,17 @@ type Envelope = { error?: { message?: unknown; param?: unknown } };
 const messageIn = (body: unknown): Envelope['error'] =>
   typeof body === 'object' && body !== null ? (body as Envelope).error : undefined;
 
+const SIGNED_OUT = 'The sign-in has ended. Sign in again.';
+
 /** The failure that a response reports. */
 export const failureOf = async (response: Response): Promise<ApiFailure> => {
   const error = messageIn(await response.json().catch(() => undefined));
-  const { message = `The response has status ${response.status}.`, param } = error ?? {};
+  const { status } = response;
+  const unknown = status === 401 ? SIGNED_OUT : `The response has status ${status}.`;
+  const { message = unknown, param } = error ?? {};
   const requestId = response.headers.get('x-request-id');
   return new ApiFailure(String(message), {
-    status: response.status,
+    status,
     ...(typeof param === 'string' && { param }),
     ...(requestId && { requestId }),
   });

@@ -38,8 +38,8 @@ const MARGIN_MS = 60_000;
 type UserOptions = {
   signIn: SignIn;
   tokens: Tokens;
-  /** Runs when the sign-in is over, and when another tab has signed in the same user again. */
-  onOver: (isOver: boolean) => void;
+  /** Runs when the sign-in is over, by its time or by another tab, and when another tab has signed in the same user again. */
+  onOver: (isOver: boolean, isExpired?: boolean) => void;
 };
 
 /** What authorizes the calls of a user: an ID token that is renewed until the sign-in is over. */
@@ -47,13 +47,16 @@ const createCredentials = ({ signIn, tokens: first, onOver }: UserOptions) => {
   let tokens = first;
   let isOver = false;
   let renewal: Promise<Tokens> | undefined;
+  const signedInAt = Date.now();
   const end = () => {
     isOver = true;
-    onOver(true);
+    // A call that is rejected right after a sign-in would be again.
+    onOver(true, Date.now() - signedInAt > MARGIN_MS);
   };
   const tell = openChannel((message) => {
     if (message === 'signed out') {
-      end();
+      isOver = true;
+      onOver(true);
       void revokeTokens(signIn, tokens);
     } else if (isOver && claimsOf(message.signedIn).sub === claimsOf(first).sub) {
       tokens = message.signedIn;

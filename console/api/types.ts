@@ -39,7 +39,7 @@ export type Usage = List<UsageRow> & {
 };
 
 /** Figures of the newest requests: of so many, since then, and whether the day has no others. */
-type OfRecent = { of_requests: number; is_all: boolean; since: string };
+export type OfRecent = { of_requests: number; is_all: boolean; since: string };
 
 /** A section of the overview that could not be read. */
 export type Unread = { failure: string };

@@ -1,4 +1,4 @@
-import type { Incident, Incidents } from '../api/types.ts';
+import type { Incident } from '../api/types.ts';
 import { useShared } from '../parts/context.ts';
 import { useEvery } from '../parts/every.ts';
 import { count, plural } from '../parts/format.ts';
@@ -7,23 +7,15 @@ import { Page } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
 import { RunbookLink } from '../parts/runbook-link.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
-import { Instant } from '../parts/time.tsx';
+import { Basis, Instant } from '../parts/time.tsx';
 
 const REFRESH_MS = 15_000;
 
 const STATES = {
-  failing: { text: 'fails now', tone: 'bad' },
+  failing: { text: 'failing', tone: 'bad' },
   partly: { text: 'fails partly', tone: 'warn' },
   over: { text: 'over', tone: 'good' },
 };
-
-/** Of the last requests, or of all of the day. */
-const Basis = ({ of }: { of: Pick<Incidents, 'of_requests' | 'is_all' | 'since'> }) => (
-  <>
-    Of {of.is_all ? 'all' : 'the last'} {plural(of.of_requests, 'request')}, since{' '}
-    <Instant at={of.since} />.
-  </>
-);
 
 const Since = ({ incident }: { incident: Incident }) => {
   const { since, is_since_exact: isExact, last, recovered_at: end } = incident;

@@ -1,13 +1,16 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { asFailure } from '../api/failure.ts';
-import type { CallOutcome, Check, Target } from '../api/types.ts';
+import type { CallOutcome, Target, TargetMeasure } from '../api/types.ts';
 import { useShared } from '../parts/context.ts';
-import { dollars, milliseconds } from '../parts/format.ts';
+import { dollars, milliseconds, plural } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
+import { hrefOf } from '../parts/route.ts';
 import { Shown } from '../parts/states.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Instant } from '../parts/time.tsx';
+import { Configuration } from './checks.tsx';
+import { ByModel, MEASURES } from './measures.tsx';
 
 /** Outcomes by target and call; undefined while a call runs. */
 type Outcomes = Record<string, CallOutcome | undefined>;
@@ -34,10 +37,6 @@ const Outcome = ({ call, outcome }: { call: string; outcome: CallOutcome | undef
     </span>
   );
 };
-
-/** Dollars for a million tokens. */
-const priceOf = ({ input_price_per_m: input, output_price_per_m: output }: Target): string =>
-  `${dollars(input)} in, ${dollars(output)} out per M tokens`;
 
 /** "14 keys still use it" is the reason to act. */
 const Retirement = ({ retires, successor, keys_using: keys }: Target) =>
@@ -72,53 +71,88 @@ const State = ({ state, open_until: until }: Target) => {
 const isTesting = (outcomes: Outcomes, { place, calls }: Target): boolean =>
   calls.map((call) => keyOf(place, call)).some((key) => key in outcomes && !outcomes[key]);
 
+/** A target with what its calls did; none of its model's others. */
+type Row = Target & { measure?: TargetMeasure | undefined };
+
+const targetOf = ({ upstream, upstream_model: name }: Target): string => `${upstream}/${name}`;
+
+const Tested = ({ target, outcomes }: { target: Target; outcomes: Outcomes }) => {
+  const tested = target.calls.filter((call) => Object.hasOwn(outcomes, keyOf(target.place, call)));
+  return (
+    <span class="row">
+      {tested.map((call) => (
+        <Outcome key={call} call={call} outcome={outcomes[keyOf(target.place, call)]} />
+      ))}
+    </span>
+  );
+};
+
 const columnsWith = (
   outcomes: Outcomes,
   onTest: ((target: Target) => void) | undefined,
-): Column<Target>[] => [
+): Column<Row>[] => [
   {
     title: 'Model',
     cell: (target) => (
       <>
-        <strong class="clip">{target.model}</strong>
-        <span class="quiet">{priceOf(target)}</span>
+        <a
+          class="strong clip"
+          title={target.model}
+          href={hrefOf('requests', { model: target.model })}
+        >
+          {target.model}
+        </a>
         <Retirement {...target} />
       </>
     ),
+    sort: ({ model }) => model,
+    total: (rows) => plural(rows.length, 'target'),
   },
   {
     title: 'Target',
-    cell: ({ upstream, upstream_model: name, protocol, place, limits, limits_at: at }) => (
+    cell: (target) => (
       <>
-        <span class="clip">
-          {upstream} / {name}
-        </span>
+        <a
+          class="plain clip"
+          title={targetOf(target)}
+          href={hrefOf('requests', { target: targetOf(target) })}
+        >
+          {targetOf(target)}
+        </a>
         <span class="quiet clip">
-          {protocol} · <span class="mono">{place}</span>
+          {target.protocol} · <span class="mono">{target.place}</span>
         </span>
-        {limits && at && (
+        {target.limits && target.limits_at && (
           <span class="quiet">
-            left at the provider, <Instant at={at} />: {limits}
+            left at the provider, <Instant at={target.limits_at} />: {target.limits}
           </span>
         )}
       </>
     ),
+    sort: targetOf,
   },
-  { title: 'State', cell: State },
   {
-    title: 'Last test',
-    cell: ({ place, calls }) => {
-      const tested = calls.filter((call) => Object.hasOwn(outcomes, keyOf(place, call)));
-      if (tested.length === 0) return <span class="quiet">not tested</span>;
-      return (
-        <span class="row">
-          {tested.map((call) => (
-            <Outcome key={call} call={call} outcome={outcomes[keyOf(place, call)]} />
-          ))}
-        </span>
-      );
-    },
+    title: 'State',
+    cell: (target) => (
+      <>
+        <State {...target} />
+        <Tested target={target} outcomes={outcomes} />
+      </>
+    ),
+    sort: ({ state }) => STATES[state].text,
   },
+  {
+    title: 'Price (1M)',
+    kind: 'number',
+    cell: ({ input_price_per_m: input, output_price_per_m: output }) => (
+      <>
+        {dollars(input)} in
+        <small>{dollars(output)} out</small>
+      </>
+    ),
+    sort: ({ output_price_per_m: output }) => output,
+  },
+  ...MEASURES,
   {
     title: 'Actions',
     kind: 'actions',
@@ -139,43 +173,11 @@ const columnsWith = (
   },
 ];
 
-const CHECK_COLUMNS: Column<Check>[] = [
-  { title: 'Check', cell: ({ check }) => check },
-  {
-    title: 'Result',
-    cell: ({ result }) => (
-      <span class={`pill is-${{ ok: 'good', warning: 'warn' }[result] ?? 'bad'}`}>{result}</span>
-    ),
-  },
-  { title: 'Reason', cell: ({ reason, place }) => [reason, place].filter(Boolean).join(' · ') },
-];
-
-const Configuration = () => {
-  const { session } = useShared();
-  const checks = useLoad('', () => session.api('checks', {}));
-  return (
-    <section class="section">
-      <h2>Configuration</h2>
-      <Shown of={checks}>
-        {({ checks: found }) => (
-          <div class="panel scroll">
-            <Table
-              caption="Checks of the configuration"
-              columns={CHECK_COLUMNS}
-              rows={found}
-              keyOf={({ check, place }) => `${check} ${place}`}
-            />
-          </div>
-        )}
-      </Shown>
-    </section>
-  );
-};
-
 /** The catalog's targets, the checks of the doctor, and a test of each target. */
 export const ModelsPage = () => {
   const { session } = useShared();
   const listed = useLoad('', () => session.api('targets.list', {}));
+  const measured = useLoad('', () => session.api('targets.measured', {}));
   const [outcomes, setOutcomes] = useState<Outcomes>({});
   // Each call is paid for: none begins once the page is left.
   const isLeft = useRef(false);
@@ -203,6 +205,10 @@ export const ModelsPage = () => {
     for (const target of targets) await test(target);
   };
   const all = listed.value?.data ?? [];
+  const measureOf = (target: Target) =>
+    measured.value?.targets.find(
+      (one) => one.model === target.model && one.target === targetOf(target),
+    );
   return (
     <Page
       title="Models"
@@ -222,16 +228,17 @@ export const ModelsPage = () => {
     >
       <Shown of={listed}>
         {({ data }) => (
-          <div class="panel scroll">
+          <div class="panel scroll names">
             <Table
               caption="Targets"
               columns={columnsWith(outcomes, session.isOperator ? test : undefined)}
-              rows={data}
+              rows={data.map((target) => ({ ...target, measure: measureOf(target) }))}
               keyOf={({ place }) => place}
             />
           </div>
         )}
       </Shown>
+      <Shown of={measured}>{(value) => <ByModel measured={value} />}</Shown>
       {session.isOperator && <Configuration />}
     </Page>
   );

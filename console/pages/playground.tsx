@@ -1,40 +1,26 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { modelsOf, streamText } from '../api/caller.ts';
-import { type ApiFailure, asFailure } from '../api/failure.ts';
+import { modelsOf, streamPieces } from '../api/caller.ts';
+import { type CallerApi, type Turn, withPiece } from '../api/conversation.ts';
+import { asFailure } from '../api/failure.ts';
 import { Copyable } from '../parts/copy.tsx';
+import { useForm } from '../parts/dialog.tsx';
 import { Choices, Field } from '../parts/field.tsx';
 import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
-import { hrefOf } from '../parts/route.ts';
 import { useSettled } from '../parts/search.tsx';
 import { snippetsFor } from '../parts/snippets.ts';
-import { FailureBox } from '../parts/states.tsx';
 import { Tabs } from '../parts/tabs.tsx';
 import { callerUrl } from '../settings.ts';
+import { NO_OPTIONS, PlaygroundOptions, toolsIn } from './playground-options.tsx';
+import { type Shown, Turns } from './playground-turns.tsx';
 
-const PROTOCOLS = [
+const APIS = [
   { value: 'chat', label: 'Chat completions' },
   { value: 'messages', label: 'Messages' },
-] as const;
-type Protocol = (typeof PROTOCOLS)[number]['value'];
+  { value: 'responses', label: 'Responses' },
+] as const satisfies readonly { value: CallerApi; label: string }[];
 
-type Answer = { text: string; requestId?: string; failure?: ApiFailure; isRunning: boolean };
-
-const Output = ({ answer }: { answer: Answer }) => (
-  <section class="panel is-padded section" aria-label="Response">
-    {answer.failure && <FailureBox failure={answer.failure} />}
-    <p class="output" aria-busy={answer.isRunning}>
-      {answer.text}
-    </p>
-    {answer.requestId && !answer.isRunning && (
-      <p class="hint">
-        <a class="mono" href={hrefOf('requests', { id: answer.requestId })}>
-          {answer.requestId}
-        </a>
-      </p>
-    )}
-  </section>
-);
+const MAX_TOKENS = 1_000;
 
 /** A shorter text is not a whole key. */
 const KEY_LENGTH = 30;
@@ -64,58 +50,156 @@ const useModels = (key: string) => {
   };
 };
 
-/** One prompt to one model over either API, streamed, with the code that does the same. */
-export const PlaygroundPage = () => {
-  const [key, setKey] = useState('');
-  const { ids, model, setChosen, hint } = useModels(key.trim());
-  const [protocol, setProtocol] = useState<Protocol>('chat');
-  const [prompt, setPrompt] = useState('Tell me something nice.');
-  const [answer, setAnswer] = useState<Answer>();
+/** The conversation, of which each prompt sends all of it; a failed response is left out. */
+const useConversation = () => {
+  const [shown, setShown] = useState<Shown[]>([]);
   const running = useRef<AbortController>(undefined);
   // A response that is not read any more still costs tokens.
   useLayoutEffect(() => () => running.current?.abort(), []);
 
-  const send = async (event: Event) => {
-    event.preventDefault();
+  type Request = Parameters<typeof streamPieces>[0];
+  const send = async (
+    turn: Turn,
+    {
+      asked,
+      ...request
+    }: Omit<Request, 'signal' | 'asked'> & { asked: Omit<Request['asked'], 'turns'> },
+  ): Promise<void> => {
     // Enter in a field sends the form also while its button is another one.
     if (running.current) return;
     running.current = new AbortController();
     const { signal } = running.current;
-    let text = '';
-    const show = (more: Partial<Answer>) => setAnswer({ text, isRunning: true, ...more });
-    show({});
+    const before = [...shown.filter(({ failure }) => !failure), { turn }];
+    const turns = before.map((one) => one.turn);
+    let response: Parameters<typeof withPiece>[0] = { text: '', calls: [] };
+    const show = (more: Partial<Shown>) =>
+      setShown([...before, { turn: { role: 'assistant', ...response }, ...more }]);
+    show({ isRunning: true });
     try {
-      const request = { key: key.trim(), protocol, model, prompt, signal };
-      const requestId = await streamText(request, (piece) => {
-        text += piece;
-        show({});
-      });
-      show({ isRunning: false, requestId });
+      const requestId = await streamPieces(
+        { ...request, signal, asked: { ...asked, turns } },
+        (piece) => {
+          response = withPiece(response, piece);
+          show({ isRunning: true });
+        },
+      );
+      show({ requestId });
     } catch (error) {
-      if (signal.aborted) show({ isRunning: false });
-      else show({ isRunning: false, failure: asFailure(error) });
+      const failure = asFailure(error);
+      show(signal.aborted ? {} : { failure, requestId: failure.requestId });
     } finally {
       running.current = undefined;
     }
   };
-  const isReady = model !== '' && prompt.trim() !== '';
+  return {
+    shown,
+    send,
+    stop: () => running.current?.abort(),
+    clear: () => setShown([]),
+    isRunning: shown.at(-1)?.isRunning ?? false,
+  };
+};
+
+/** The calls that wait for a result, which is what is typed next. */
+const openCalls = (shown: readonly Shown[]) => {
+  const last = shown.at(-1);
+  return last?.turn.role === 'assistant' && !last.failure && !last.isRunning ? last.turn.calls : [];
+};
+
+const usePrompt = (shown: readonly Shown[]) => {
+  const [prompt, setPrompt] = useState('Tell me something nice.');
+  const [images, setImages] = useState<string[]>([]);
+  const calls = openCalls(shown);
+  const turn: Turn =
+    calls.length > 0
+      ? { role: 'results', text: prompt, calls }
+      : { role: 'user', text: prompt, images };
+  const sent = shown.findLast((one) => one.turn.role === 'user')?.turn.text ?? '';
+  return {
+    ...{ prompt, setPrompt, images, setImages, turn },
+    label: calls.length > 0 ? `Result of ${calls.map(({ name }) => name).join(', ')}` : 'Prompt',
+    /** For the code below. */
+    shownPrompt: prompt.trim() === '' ? sent : prompt,
+    clear: () => {
+      setPrompt('');
+      setImages([]);
+    },
+  };
+};
+
+const Code = ({ model, prompt }: { model: string; prompt: string }) => {
   const snippets = snippetsFor({ url: callerUrl, model, prompt });
   return (
-    <Page title="Playground" subtitle="A request here is a request of the key: it takes a unit.">
-      <form class="panel is-padded" onSubmit={send} autoComplete="off">
+    <section class="section" aria-label="Code">
+      <Tabs
+        label="The prompt alone with"
+        tabs={snippets.map(({ id, title, code }) => ({
+          id,
+          title,
+          content: <Copyable text={code} label={`the code for ${title}`} isBlock />,
+        }))}
+      />
+    </section>
+  );
+};
+
+const KeyField = ({ value, onChange }: { value: string; onChange: (key: string) => void }) => (
+  <Field label="API key" hint="Stays in this page.">
+    {(attributes) => (
+      <input
+        {...attributes}
+        type="password"
+        autoComplete="off"
+        placeholder="mrk_live_…"
+        value={value}
+        onInput={({ currentTarget }) => onChange(currentTarget.value)}
+      />
+    )}
+  </Field>
+);
+
+/** A conversation with a model over one of the three APIs, streamed, with the code that does the same. */
+export const PlaygroundPage = () => {
+  const [key, setKey] = useState('');
+  const { ids, model, setChosen, hint } = useModels(key.trim());
+  const [api, setApi] = useState<CallerApi>('chat');
+  const { values, bind } = useForm(NO_OPTIONS);
+  const conversation = useConversation();
+  const next = usePrompt(conversation.shown);
+  const tools = toolsIn(values.tools);
+  const isReady = model !== '' && next.prompt.trim() !== '' && typeof tools !== 'string';
+  const send = (event: Event) => {
+    event.preventDefault();
+    if (!isReady || conversation.isRunning) return;
+    const { system, temperature, maxTokens } = values;
+    const parameters = {
+      temperature: temperature === '' ? undefined : Number(temperature),
+      maxTokens: Number(maxTokens) || MAX_TOKENS,
+    };
+    const asked = { model, system: system.trim(), tools, ...parameters };
+    void conversation.send(next.turn, { key: key.trim(), api, asked });
+    next.clear();
+  };
+  return (
+    <Page
+      title="Playground"
+      subtitle="A request here is a request of the key: it takes a unit."
+      actions={
+        conversation.shown.length > 0 && (
+          <button
+            type="button"
+            class="button"
+            disabled={conversation.isRunning}
+            onClick={conversation.clear}
+          >
+            Start again
+          </button>
+        )
+      }
+    >
+      <form class="panel is-padded" onSubmit={send} autoComplete="off" noValidate>
         <div class="fields">
-          <Field label="API key" hint="Stays in this page.">
-            {(attributes) => (
-              <input
-                {...attributes}
-                type="password"
-                autoComplete="off"
-                placeholder="mrk_live_…"
-                value={key}
-                onInput={({ currentTarget }) => setKey(currentTarget.value)}
-              />
-            )}
-          </Field>
+          <KeyField value={key} onChange={setKey} />
           <Field label="Model" hint={ids.length === 0 ? hint : ''}>
             {(attributes) => (
               <select
@@ -133,19 +217,26 @@ export const PlaygroundPage = () => {
             )}
           </Field>
         </div>
-        <Choices legend="API" value={protocol} options={PROTOCOLS} onChange={setProtocol} />
-        <Field label="Prompt">
+        <Choices legend="API" value={api} options={APIS} onChange={setApi} />
+        <PlaygroundOptions
+          bind={bind}
+          images={next.images}
+          onImages={next.setImages}
+          wrongTools={typeof tools === 'string' ? tools : undefined}
+        />
+        <Turns shown={conversation.shown} />
+        <Field label={next.label}>
           {(attributes) => (
             <textarea
               {...attributes}
-              value={prompt}
-              onInput={({ currentTarget }) => setPrompt(currentTarget.value)}
+              value={next.prompt}
+              onInput={({ currentTarget }) => next.setPrompt(currentTarget.value)}
             />
           )}
         </Field>
         <div class="dialog-actions">
-          {answer?.isRunning ? (
-            <button type="button" class="button" onClick={() => running.current?.abort()}>
+          {conversation.isRunning ? (
+            <button type="button" class="button" onClick={conversation.stop}>
               Stop
             </button>
           ) : (
@@ -155,19 +246,7 @@ export const PlaygroundPage = () => {
           )}
         </div>
       </form>
-      {answer && <Output answer={answer} />}
-      {model !== '' && (
-        <section class="section" aria-label="Code">
-          <Tabs
-            label="The same request with"
-            tabs={snippets.map(({ id, title, code }) => ({
-              id,
-              title,
-              content: <Copyable text={code} label={`the code for ${title}`} isBlock />,
-            }))}
-          />
-        </section>
-      )}
+      {model !== '' && <Code model={model} prompt={next.shownPrompt} />}
     </Page>
   );
 };

@@ -33,10 +33,13 @@ const failedIn = (rows: readonly RequestSummary[]): string => {
   return failed === 0 ? 'none failed' : `${failed} failed`;
 };
 
+/** Kinds of failures that say little. */
+const WORDS: Record<string, string> = { status: 'error of the provider' };
+
 /** A link to the requests that have a value, too. */
 const Filtered = ({ name, value }: { name: 'model' | 'target' | 'error'; value: string }) => (
   <a class="plain clip" title={value} href={hrefOf('requests', { [name]: value })}>
-    {value}
+    {WORDS[value] ?? value}
   </a>
 );
 
@@ -76,15 +79,19 @@ const COLUMNS: Column<RequestSummary>[] = [
   {
     title: 'Key',
     kind: 'wide',
-    cell: ({ key, key_name: name, project }) => (
-      <a
-        class="clip"
-        title={name ? `${name} (${key})` : key}
-        href={hrefOf('keys', { id: key, project })}
-      >
-        {name ?? key}
-      </a>
-    ),
+    cell: ({ key, key_name: name, project }) =>
+      // Of an unknown key the first characters, if it has the form of one.
+      project === '' ? (
+        <span class="mono clip">{key || '–'}</span>
+      ) : (
+        <a
+          class="clip"
+          title={name ? `${name} (${key})` : key}
+          href={hrefOf('keys', { id: key, project })}
+        >
+          {name ?? key}
+        </a>
+      ),
     sort: ({ key, key_name: name }) => name ?? key,
   },
   {
@@ -122,7 +129,7 @@ const COLUMNS: Column<RequestSummary>[] = [
       return (
         <>
           {cost ? costText(cost) : '–'}
-          {!row.charged && <span class="quiet clip">not charged</span>}
+          {!row.charged && <small>not charged</small>}
         </>
       );
     },
@@ -133,7 +140,7 @@ const COLUMNS: Column<RequestSummary>[] = [
 
 /** A table of requests, each with a link to its timeline. */
 export const RequestTable = ({ rows }: { rows: RequestSummary[] }) => (
-  <div class="panel scroll requests">
+  <div class="panel scroll names">
     <Table caption="Requests" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />
   </div>
 );

@@ -54,7 +54,7 @@ export const TextField = ({
     {(attributes) => {
       const onInput = ({ currentTarget }: Typed) => onChange(currentTarget.value);
       const control = { ...attributes, value, onInput, placeholder, autoComplete: 'off' };
-      if (kind === 'number') return <input {...control} type="number" min={0} />;
+      if (kind === 'number') return <input {...control} type="number" min={0} step="any" />;
       if (kind === 'lines') return <textarea {...control} spellcheck={false} />;
       return <input {...control} type="text" maxLength={maxLength} spellcheck={false} />;
     }}

@@ -105,7 +105,7 @@ test('the code of the playground sends its prompt with quotes, dollars and line 
   const prompt = 'say it\'s "quoted" $HOME `id` \\ \\n\nand ends';
   await withTab('#/playground', async ({ page }) => {
     await page.getByLabel('API key').fill(router().key);
-    await page.getByLabel('Prompt').fill(prompt);
+    await page.getByLabel('Prompt', { exact: true }).fill(prompt);
     const panel = page.getByRole('region', { name: 'Code' });
     await panel.getByRole('tab', { name: 'curl' }).waitFor();
     for (const code of await codesIn(panel)) {

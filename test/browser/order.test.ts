@@ -208,9 +208,9 @@ describe('a key of its holder', () => {
   test('a response that streams gets no second request by Enter, and ends with its page', async () => {
     await withTab('#/playground', async ({ page, requests }) => {
       await page.getByLabel('API key').fill(router().key);
-      await page.getByLabel('Prompt').fill('fault stall=3\nsay word word word');
+      await page.getByLabel('Prompt', { exact: true }).fill('fault stall=3\nsay word word word');
       await page.getByRole('button', { name: 'Send' }).click();
-      await page.getByText(/^word/).waitFor();
+      await page.locator('.output', { hasText: /^word/ }).waitFor();
       await page.getByLabel('API key').press('Enter');
       const [ended] = await Promise.all([page.waitForEvent('requestfailed'), open(page, 'Plans')]);
       expect(ended.url()).toContain('/v1/chat/completions');

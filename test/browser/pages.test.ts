@@ -121,7 +121,7 @@ test('the sums of the usage agree by day, model and key', async () => {
   });
 });
 
-test.each(['Chat completions', 'Messages'])(
+test.each(['Chat completions', 'Messages', 'Responses'])(
   'the playground streams a response over %s',
   async (api) => {
     await withTab('#/playground', async ({ page, requests }) => {
@@ -132,11 +132,11 @@ test.each(['Chat completions', 'Messages'])(
         .first()
         .waitFor({ state: 'attached' });
       await page.getByText(api, { exact: true }).click();
-      await page.getByLabel('Prompt').fill('say the whole sentence');
+      await page.getByLabel('Prompt', { exact: true }).fill('say the whole sentence');
       await page.getByRole('button', { name: 'Send' }).click();
-      await page.getByText('the whole sentence', { exact: true }).waitFor();
+      await page.locator('.output', { hasText: /^the whole sentence$/ }).waitFor();
       expect(requests.map((line) => line.split(' ')[1]).join()).not.toContain(router().key);
-      await page.getByRole('link', { name: /^req_/ }).click();
+      await page.getByRole('link', { name: 'Open this request' }).click();
       await page.getByText('The request was answered.').waitFor();
     });
   },

@@ -88,7 +88,8 @@ export const adminOn = (
   const send: AdminBench['send'] = async (sent) => {
     const { statusCode, headers, body } = await handler(eventOf(sent), {});
     expect(typeof body).toBe('string');
-    const parsed: unknown = JSON.parse(String(body));
+    const isJson = String(headers['content-type']).includes('json');
+    const parsed: unknown = isJson ? JSON.parse(String(body)) : body;
     return { status: statusCode, headers, body: parsed };
   };
   const post: AdminBench['post'] = (path, body, by = { userArn: OPERATOR }) =>

@@ -1,0 +1,40 @@
+import type { Check } from '../api/types.ts';
+import { useShared } from '../parts/context.ts';
+import { useLoad } from '../parts/load.ts';
+import { Shown } from '../parts/states.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+
+const CHECK_COLUMNS: Column<Check>[] = [
+  { title: 'Check', cell: ({ check }) => check, sort: ({ check }) => check },
+  {
+    title: 'Result',
+    sort: ({ result }) => result,
+    cell: ({ result }) => (
+      <span class={`pill is-${{ ok: 'good', warning: 'warn' }[result] ?? 'bad'}`}>{result}</span>
+    ),
+  },
+  { title: 'Reason', cell: ({ reason, place }) => [reason, place].filter(Boolean).join(' · ') },
+];
+
+/** The checks of `doctor`. */
+export const Configuration = () => {
+  const { session } = useShared();
+  const checks = useLoad('', () => session.api('checks', {}));
+  return (
+    <section class="section">
+      <h2>Configuration</h2>
+      <Shown of={checks}>
+        {({ checks: found }) => (
+          <div class="panel scroll">
+            <Table
+              caption="Checks of the configuration"
+              columns={CHECK_COLUMNS}
+              rows={found}
+              keyOf={({ check, place }) => `${check} ${place}`}
+            />
+          </div>
+        )}
+      </Shown>
+    </section>
+  );
+};
