@@ -108,8 +108,11 @@ test('hostile names and users are shown as they are, and run nothing', async () 
   }
   await withTab(`#/requests?user=${encodeURIComponent(HOSTILE)}`, async ({ page }) => {
     await page.locator('.chip', { hasText: HOSTILE }).waitFor();
-    await page.getByText('1 request').waitFor();
+    await allLoaded(page);
     expect(await page.locator('main img').count()).toBe(0);
+  });
+  await withTab('#/projects', async ({ page }) => {
+    await page.locator('main strong', { hasText: HOSTILE }).waitFor();
   });
 });
 
