@@ -42,7 +42,7 @@ const MAX_TIER = 100;
 const MAX_WEIGHT = 1_000;
 
 /** They are sent decoded. */
-const PROTOCOL_PATH = /\/(?:chat\/completions|v1\/messages|messages|responses)\/?$/;
+const PROTOCOL_PATH = /\/(?:chat\/completions|v1\/messages|v1\/responses)\/?$/;
 
 /** Whether an address is not that of an operation, which clients are configured with more often. */
 const isBase = (baseUrl: string): boolean =>
