@@ -24,27 +24,23 @@ export type Ask = {
 };
 
 /** What became known after a request was admitted: what it counted above its estimate, and what is left at the provider. */
-export type Correction = Ask & { remaining?: Amounts | undefined };
+export type Correction = Ask & { at?: number; remaining?: Amounts | undefined };
 
 export type Quota = { limits: Amounts };
 
 /** A provider counts a little differently, and other programs may use its key. */
 const SHARE_USED = 0.98;
-const MINUTE_MS = 60_000;
-/** What the quota collects without requests. */
 const BURST_MS = 5_000;
 /** A flow that is not seen for so long does not wait any more. Longer than the pause between two looks. */
 const PLACE_MS = 2_500;
-/** What a flow got is forgotten. */
 const FORGET_MS = 30_000;
 /** Stored levels are rounded to thousandths. */
 const EXACTNESS = 0.002;
 
 const kindsOf = ({ limits }: Quota) => QUOTA_KINDS.filter((kind) => limits[kind] !== undefined);
 
-/** A millisecond. */
 const rateOf = ({ limits }: Quota, kind: keyof Amounts): number =>
-  (SHARE_USED * (limits[kind] ?? 0)) / MINUTE_MS;
+  (SHARE_USED * (limits[kind] ?? 0)) / 60_000;
 export const burstOf = (quota: Quota, kind: keyof Amounts): number =>
   rateOf(quota, kind) * BURST_MS;
 
@@ -75,12 +71,16 @@ const refilled = (before: Queue | undefined, quota: Quota, now: number): Queue =
   return { at, levels, flows: Object.fromEntries(flows) };
 };
 
-const correct = (queue: Queue, correction: Correction, quota: Quota): void => {
-  const { flow, amounts, remaining = {} } = correction;
+const correct = (queue: Queue, correction: Correction, quota: Quota, now: number): void => {
+  const { flow, amounts, remaining = {}, at = now } = correction;
   queue.levels = mapKinds(quota, (kind) => {
     const level = (queue.levels[kind] ?? 0) - (amounts[kind] ?? 0);
     // The provider may lower what is left, never raise it: others use its key, or it counts more.
-    const most = Math.min(burstOf(quota, kind), remaining[kind] ?? Number.POSITIVE_INFINITY);
+    const since = Math.max(0, now - at) * rateOf(quota, kind);
+    const most = Math.min(
+      burstOf(quota, kind),
+      since + (remaining[kind] ?? Number.POSITIVE_INFINITY),
+    );
     return Math.max(-(quota.limits[kind] ?? 0), Math.min(most, level));
   });
   const known = queue.flows[flow];
@@ -187,7 +187,7 @@ export const decide = (
   { quota, now }: { quota: Quota; now: number },
 ): { queue: Queue; waits: number[] } => {
   const queue = refilled(before, quota, now);
-  for (const correction of corrections) correct(queue, correction, quota);
+  for (const correction of corrections) correct(queue, correction, quota, now);
   const rows = rowsOf(queue, asks);
   const own = rows.filter(({ others }) => !others).map(({ flow }) => flow);
   const { blocked, waits } = admit(queue, rows, quota);
