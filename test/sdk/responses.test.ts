@@ -333,8 +333,11 @@ test('reading, cancelling and deleting a stored response is a 400 that names the
   }
 });
 
-/** Headers that differ between any two responses. */
-const IDS = ['date', 'request-id', 'x-request-id', 'content-length'];
+/** Headers that differ between any two responses, and those that count seconds. */
+const IDS = [
+  ...['date', 'request-id', 'x-request-id', 'content-length'],
+  ...['retry-after', 'retry-after-ms', 'x-ratelimit-reset-requests'],
+];
 
 test.each([
   [401, 'authentication_error', 'invalid_api_key', undefined],
