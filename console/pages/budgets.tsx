@@ -161,7 +161,7 @@ export const BudgetsPage = () => {
           if (rows.length === 0) {
             return (
               <Empty icon="budgets" title="No budgets yet">
-                <p>Without a budget requests cost what their prompts and responses cost.</p>
+                <p>Nothing limits what requests may cost in dollars.</p>
                 {create}
               </Empty>
             );

@@ -12,6 +12,7 @@ import { findChromium } from './find-chromium.ts';
 const PAGES: Record<string, { hash: string; text: string }> = {
   overview: { hash: '#/overview', text: 'Charged requests' },
   incidents: { hash: '#/incidents', text: 'Incidents' },
+  budgets: { hash: '#/budgets', text: 'Budgets' },
   usage: { hash: '#/usage', text: 'From a cache' },
   requests: { hash: '#/requests', text: '200 finished' },
   models: { hash: '#/models', text: '[0].targets[0]' },
@@ -66,7 +67,7 @@ const open = async (name: string, width: number, colorScheme: 'light' | 'dark') 
 };
 
 const drawDocs = async (folder: string) => {
-  for (const name of ['overview', 'usage', 'keys', 'members']) {
+  for (const name of ['overview', 'incidents', 'usage', 'keys', 'members']) {
     const page = await open(name, 1280, 'light');
     await save(page, join(folder, `${name}.webp`));
     if (name === 'keys') {
