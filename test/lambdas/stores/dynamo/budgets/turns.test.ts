@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import type { BudgetRefusal, Lease } from '../../../../../lambdas/stores/budget-store.ts';
 import { createTurns } from '../../../../../lambdas/stores/dynamo/budgets/turns.ts';
 
-const hold = { budget: 'project|team', label: 'team' } as Lease['holds'][number];
-const lease = { holds: [hold] } as Lease;
+const hold = { budget: 'budget/project/team', period: 'day' as const, label: '2026-11-24' };
+const lease: Lease = { nanos: 10, spent: 0, holds: [hold] };
 const refusal: BudgetRefusal = { kind: 'in-flight', hold, max: 100, spent: 90, needed: 10 };
 
 /** Requests for one item, each of which ends when it is told. */
