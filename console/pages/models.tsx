@@ -238,7 +238,8 @@ export const ModelsPage = () => {
           </div>
         )}
       </Shown>
-      <Shown of={measured}>{(value) => <ByModel measured={value} />}</Shown>
+      {/* Who may not see the targets is told so once. */}
+      {listed.value && <Shown of={measured}>{(value) => <ByModel measured={value} />}</Shown>}
       {session.isOperator && <Configuration />}
     </Page>
   );
