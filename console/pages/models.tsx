@@ -238,7 +238,7 @@ export const ModelsPage = () => {
           </div>
         )}
       </Shown>
-      {/* Who may not see the targets is told so once. */}
+      {/* A refusal of the targets is shown once. */}
       {listed.value && <Shown of={measured}>{(value) => <ByModel measured={value} />}</Shown>}
       {session.isOperator && <Configuration />}
     </Page>
