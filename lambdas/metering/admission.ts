@@ -1,41 +1,66 @@
 import type {
-  MeterStore,
+  RequestMeters,
   Reservation,
   ReservedUnit,
   ReserveResult,
 } from '../stores/meter-store.ts';
+import { StoreThrottled } from '../stores/store-unavailable.ts';
 import { type Clock, pause, withTimeout } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { Limits } from './limits.ts';
 import type { Reaper } from './quota-usage.ts';
 
-/** Pauses before the retries of a settlement, in ms; the store bounds the time of each attempt. */
-const RETRY_PAUSES_MS = [100, 400, 1_600];
-
 /**
- * How long a response waits for the refund, in ms: one whole attempt, or 300 ms if the table has just failed
- * another write of the same request. The 503 is then sent within 4 s.
+ * Pauses before the repeats of a settlement, in ms. Those of a throttled one last longer than the longest hold of its meter
+ *, so that an admitted request is finished before others are admitted; the store bounds the time of each attempt.
  */
-const REFUND_TIMEOUT_MS = { 'whole-attempt': 3_500, short: 300 };
-export type RefundTimeout = keyof typeof REFUND_TIMEOUT_MS;
+const THROTTLED_PAUSES_MS = [25, 50, 100, 200, 400, 800];
+const FAILED_PAUSES_MS = [100, 400, 1_600];
 
-/** Settles one unit; called once. No verb throws. */
-export type UnitRelease = {
+/** How long a response waits for the refund, in ms: one whole attempt. The 503 is then sent within 4 s. */
+const WHOLE_ATTEMPT_MS = 3_500;
+/** The same if the table has just failed another write of the same request. */
+const SHORT_MS = 300;
+
+/** One reserved unit. Its holder settles it once, with one of three verbs, then awaits `finished`. No verb throws. */
+export type Admission = {
+  unit: ReservedUnit;
+  /** Include this request. */
+  limits: Limits;
   /** Whether the charge is written; if not, its last retry failed too, and the reaper refunds the unit. */
   charge(): Promise<boolean>;
-  /** Resolves when the unit is refunded or on timeout; retries continue, and `finished` awaits them. */
-  refund(timeout: RefundTimeout): Promise<void>;
+  /** Before the error is sent. Resolves when the unit is refunded or on timeout; retries continue, and `finished` awaits them. */
+  refund(): Promise<void>;
   /** The same, with the place in the minute: no one has served the request. */
   withdraw(): Promise<void>;
   finished(): Promise<void>;
 };
 
-const succeeds = async (verb: () => Promise<void>): Promise<boolean> => {
-  try {
-    await verb();
-    return true;
-  } catch {
-    return false;
+type SettlementParts = {
+  store: Pick<RequestMeters, 'charge' | 'refund' | 'withdraw'>;
+  unit: ReservedUnit;
+  clock: Clock;
+  log: Log;
+};
+
+/** Whether a write is applied in the end; `onFailure` is called with false when it fails other than by being throttled. */
+const sendRepeatedly = async (
+  write: () => Promise<void>,
+  clock: Clock,
+  onFailure: (isWritten: false) => void = () => {},
+): Promise<boolean> => {
+  const [throttled, failed] = [THROTTLED_PAUSES_MS.values(), FAILED_PAUSES_MS.values()];
+  for (;;) {
+    try {
+      await write();
+      return true;
+    } catch (error) {
+      const soon = error instanceof StoreThrottled ? throttled.next().value : undefined;
+      if (soon === undefined) onFailure(false);
+      const ms = soon ?? failed.next().value;
+      if (ms === undefined) return false;
+      await pause(clock, ms);
+    }
   }
 };
 
@@ -43,40 +68,21 @@ const succeeds = async (verb: () => Promise<void>): Promise<boolean> => {
  * Settles the unit of one request. A write that fails is retried after the response; if the last retry fails
  * too, the reaper refunds the unit.
  */
-export const createUnitRelease = ({
-  store,
-  unit,
-  clock,
-  log,
-}: {
-  store: Pick<MeterStore, 'charge' | 'refund' | 'withdraw'>;
-  unit: ReservedUnit;
-  clock: Clock;
-  log: Log;
-}): UnitRelease => {
+export const createUnitSettlement = ({ store, unit, clock, log }: SettlementParts) => {
   const { meterId, requestId, minute, period } = unit;
   const ids = { meterId, requestId, minute, period };
-  let retrying = Promise.resolve();
+  let writing: Promise<unknown> = Promise.resolve();
 
-  const retry = async (write: () => Promise<void>): Promise<boolean> => {
-    for (const ms of RETRY_PAUSES_MS) {
-      await pause(clock, ms);
-      if (await succeeds(write)) return true;
-    }
-    return false;
-  };
-
-  const charge = () => store.charge(unit);
-
-  const release = async (write: () => Promise<void>, timeout: RefundTimeout): Promise<void> => {
-    const first = succeeds(write);
+  const release = async (verb: 'refund' | 'withdraw', timeoutMs: number): Promise<void> => {
     let isLate = false;
-    retrying = first.then(async (isWritten) => {
-      if (isWritten && !isLate) return;
-      if (isWritten || (await retry(write))) log.info('meter_refund_written', ids);
-      else log.error('meter_refund_pending', ids);
+    const failure = Promise.withResolvers<boolean>();
+    const written = sendRepeatedly(() => store[verb](unit), clock, failure.resolve);
+    writing = written.then((isWritten) => {
+      if (!isWritten) log.error('meter_refund_pending', ids);
+      else if (isLate) log.info('meter_refund_written', ids);
     });
-    if ((await withTimeout(clock, REFUND_TIMEOUT_MS[timeout], first))?.value) return;
+    const first = Promise.race([written, failure.promise]);
+    if ((await withTimeout(clock, timeoutMs, first))?.value) return;
     // Logged now, because a frozen or killed process cannot log the result of its retries.
     isLate = true;
     log.warn('meter_refund_late', ids);
@@ -84,90 +90,40 @@ export const createUnitRelease = ({
 
   return {
     charge: async () => {
-      if ((await succeeds(charge)) || (await retry(charge))) return true;
-      log.error('meter_charge_pending', ids);
-      return false;
+      const isWritten = await sendRepeatedly(() => store.charge(unit), clock);
+      if (!isWritten) log.error('meter_charge_pending', ids);
+      return isWritten;
     },
-    refund: (timeout) => release(() => store.refund(unit), timeout),
-    withdraw: () => release(() => store.withdraw(unit), 'whole-attempt'),
-    finished: () => retrying,
+    refund: (timeoutMs = WHOLE_ATTEMPT_MS) => release('refund', timeoutMs),
+    withdraw: () => release('withdraw', WHOLE_ATTEMPT_MS),
+    finished: async () => {
+      await writing;
+    },
   };
 };
-
-/** One reserved unit. Its holder settles it once, with `charge` or `refund`, then awaits `finished`. */
-export type Admission = Omit<UnitRelease, 'refund'> & {
-  unit: ReservedUnit;
-  /** Include this request. */
-  limits: Limits;
-  /** Before the error is sent. */
-  refund(): Promise<void>;
-};
+export type UnitSettlement = ReturnType<typeof createUnitSettlement>;
 
 /**
  * Reserves one unit. Undefined if a sharded meter has to wait for limits that are being read.
  * @throws StoreUnavailable after a refund of what may have been reserved
  */
-export type Reserve = (
+export const reserve = async (
+  { reaper, send }: { reaper: Reaper; send: RequestMeters['reserveUnconfirmed'] },
   reservation: Reservation,
-  release: UnitRelease,
-  isConfirmed: boolean,
-) => Promise<ReserveResult | undefined>;
-
-export const createReserve = ({
-  store,
-  reaper,
-}: {
-  store: Pick<MeterStore, 'reserve' | 'reserveUnconfirmed'>;
-  reaper: Reaper;
-}): Reserve => {
-  const reserve = async (reservation: Reservation, send: MeterStore['reserveUnconfirmed']) => {
+  settlement: UnitSettlement,
+): Promise<ReserveResult | undefined> => {
+  try {
     const result = await send(reservation);
-    if (!result) return undefined;
-    const { outcome, hasStaleMarks } = result;
-    if (!hasStaleMarks || (outcome !== 'quota-reserved' && outcome !== 'concurrency-reached')) {
-      return result;
-    }
+    const isDenied =
+      result?.outcome === 'quota-reserved' || result?.outcome === 'concurrency-reached';
+    if (!result?.hasStaleMarks || !isDenied) return result;
     // Units of dead processes fill the plan: refund them before denying a request because of them.
     // Sent again also if this process refunded none: another one may have been first.
     await reaper.reap(reservation);
-    return send(reservation);
-  };
-  return async (reservation, release, isConfirmed) => {
-    try {
-      return await reserve(reservation, isConfirmed ? store.reserve : store.reserveUnconfirmed);
-    } catch (error) {
-      // The write may have been applied, or may be later, and no request will use the unit.
-      await release.refund('short');
-      throw error;
-    }
-  };
-};
-
-/** The `Admission` of a reserved unit; `onRefund` runs once its unit was returned. */
-export const createAdmission = (parts: {
-  unit: ReservedUnit;
-  limits: Limits;
-  release: UnitRelease;
-  /** Runs concurrently with the request; `finished` awaits it. */
-  reaping: Promise<unknown> | undefined;
-  onRefund(): void;
-}): Admission => {
-  const { unit, limits, release, reaping, onRefund } = parts;
-  return {
-    unit,
-    limits,
-    charge: release.charge,
-    refund: async () => {
-      await release.refund('whole-attempt');
-      onRefund();
-    },
-    withdraw: async () => {
-      await release.withdraw();
-      onRefund();
-    },
-    finished: async () => {
-      await reaping;
-      await release.finished();
-    },
-  };
+    return await send(reservation);
+  } catch (error) {
+    // The write may have been applied, or may be later, and no request will use the unit.
+    await settlement.refund(SHORT_MS);
+    throw error;
+  }
 };

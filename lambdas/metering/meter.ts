@@ -8,11 +8,11 @@ import type {
   ReservedUnit,
 } from '../stores/meter-store.ts';
 import { StoreThrottled } from '../stores/store-unavailable.ts';
-import { type Clock, minuteOf, minuteResetsAt, pause, withTimeout } from '../support/clock.ts';
+import { type Clock, minuteOf, minuteResetsAt, withTimeout } from '../support/clock.ts';
 import type { ApiError } from '../support/errors.ts';
 import type { Log } from '../support/log.ts';
 import { createLruCache } from '../support/lru-cache.ts';
-import { type Admission, createAdmission, createReserve, createUnitRelease } from './admission.ts';
+import { type Admission, createUnitSettlement, reserve } from './admission.ts';
 import { budgetError, type LeaseQuery, type LeaseSize, leaseOf, limiting } from './budgets.ts';
 import { createLimitCache, createRoomEstimate, type LimitExceeded } from './limit-cache.ts';
 import {
@@ -92,12 +92,6 @@ const createAdmitFree = ({
 /** How long reservations of a throttled meter are held back, in ms; doubled while it stays throttled. */
 const MIN_HOLD_MS = 100;
 const MAX_HOLD_MS = 1_000;
-/**
- * Pauses before the repeats of a throttled write of an admitted request, in ms. They last longer than the longest
- * hold, so that an admitted request is finished before others are admitted.
- */
-const REPEAT_PAUSES_MS = [25, 50, 100, 200, 400, 800];
-
 /** How long a repeat waits for the charge of a dead process's unit, in ms; its retries continue. */
 const CHARGE_TIMEOUT_MS = 1_000;
 
@@ -111,13 +105,7 @@ type Pause = { until: number; ms: number };
  * through; `assertNotHeld` throws StoreThrottled until then. Otherwise the marks of requests that wait for their writes
  * would make the item larger, and each write more expensive.
  */
-const shedOverload = ({
-  store,
-  clock,
-}: {
-  store: RequestMeters;
-  clock: Clock;
-}): { store: RequestMeters; assertNotHeld: (meterId: string) => void } => {
+const shedOverload = ({ store, clock }: { store: RequestMeters; clock: Clock }) => {
   const holds = createLruCache<Pause>(MAX_METERS);
 
   const hold = (meterId: string): void => {
@@ -138,33 +126,15 @@ const shedOverload = ({
     }
   };
 
-  const repeat = async <Value>(verb: () => Promise<Value>): Promise<Value> => {
-    for (const ms of REPEAT_PAUSES_MS) {
-      try {
-        return await verb();
-      } catch (error) {
-        if (!(error instanceof StoreThrottled)) throw error;
-        await pause(clock, ms);
-      }
-    }
-    return verb();
-  };
-
-  const shed: RequestMeters = {
+  const shed: Pick<RequestMeters, 'reserve' | 'reserveUnconfirmed' | 'reap'> = {
     reserve: (reservation) => send(reservation.meterId, () => store.reserve(reservation)),
     reserveUnconfirmed: (reservation) =>
       send(reservation.meterId, () => store.reserveUnconfirmed(reservation)),
-    charge: (unit) => repeat(() => store.charge(unit)),
-    refund: (unit) => repeat(() => store.refund(unit)),
-    withdraw: (unit) => repeat(() => store.withdraw(unit)),
-    changeLease: (unit, nanos, now) => store.changeLease(unit, nanos, now),
     reap: (meterId, now) => send(meterId, () => store.reap(meterId, now)),
-    readUsage: (query) => store.readUsage(query),
-    admitFree: (meterId, minute, cap) => store.admitFree(meterId, minute, cap),
   };
   return {
-    store: shed,
-    assertNotHeld: (meterId) => {
+    shed,
+    assertNotHeld: (meterId: string): void => {
       if (clock.now() >= (holds.get(meterId)?.until ?? 0)) return;
       throw new StoreThrottled('The meter was throttled a moment ago.', { mayBeApplied: false });
     },
@@ -198,15 +168,14 @@ const limitError = (
 
 /** Admits exactly as many requests as the plan allows; exactness rests on the store's conditional writes. */
 export const createMeter = (deps: { store: RequestMeters; clock: Clock; log: Log }): Meter => {
-  const { clock } = deps;
-  const { store, assertNotHeld } = shedOverload(deps);
+  const { store, clock } = deps;
+  const { shed, assertNotHeld } = shedOverload(deps);
   const limitCache = createLimitCache({ store });
-  const reaper = createReaper({ ...deps, store });
-  const reserve = createReserve({ store, reaper });
+  const reaper = createReaper({ ...deps, store: shed });
   const admitFree = createAdmitFree(deps);
   const readSnapshot = createReadSnapshot({ store, reaper });
   const charge = (unit: ReservedUnit) =>
-    withTimeout(clock, CHARGE_TIMEOUT_MS, createUnitRelease({ ...deps, store, unit }).charge());
+    withTimeout(clock, CHARGE_TIMEOUT_MS, createUnitSettlement({ ...deps, unit }).charge());
   const readUsage = createReadUsage({ readSnapshot, charge, clock });
   const room = createRoomEstimate({ clock });
 
@@ -225,12 +194,13 @@ export const createMeter = (deps: { store: RequestMeters; clock: Clock; log: Log
         lease,
       });
 
-    const release = createUnitRelease({ ...deps, store, unit: reservation });
+    const settlement = createUnitSettlement({ ...deps, unit: reservation });
+    const send = isConfirmed ? shed.reserve : shed.reserveUnconfirmed;
     const result = await mapStoreErrors(async () => {
       const cached = await limitCache.find(reservation);
       if (cached) throw errorFor(cached);
       assertNotHeld(caller.meterId);
-      return reserve(reservation, release, isConfirmed);
+      return reserve({ reaper, send }, reservation, settlement);
     });
     if (!result) return undefined;
     const { outcome } = result;
@@ -239,13 +209,22 @@ export const createMeter = (deps: { store: RequestMeters; clock: Clock; log: Log
       throw errorFor({ ...result, outcome });
     }
     room.saw(caller, result);
-    return createAdmission({
+    const reaping = result.hasStaleMarks ? reaper.reap(reservation) : undefined;
+    const releasing = (release: () => Promise<void>) => async () => {
+      await release();
+      limitCache.invalidate(reservation);
+    };
+    return {
       unit: reservation,
       limits: { ...limitsAt(caller, reservation, result), budgets: limiting(result.budgets) },
-      release,
-      reaping: result.hasStaleMarks ? reaper.reap(reservation) : undefined,
-      onRefund: () => limitCache.invalidate(reservation),
-    });
+      charge: settlement.charge,
+      refund: releasing(settlement.refund),
+      withdraw: releasing(settlement.withdraw),
+      finished: async () => {
+        await reaping;
+        await settlement.finished();
+      },
+    };
   };
 
   const admitConfirmed = async (caller: Caller, requestId: string, options: AdmitOptions) => {
