@@ -3,11 +3,9 @@
  * on a tenth of the prompts. Arguments are rows `agents,keys,dollars,lost caches,responses for each kill -9,failing calls`, e.g.
  * `npm run soak:budget -- 200,1,25,0.1,0,0`. TEST_SEED replays a run.
  */
-import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { chooseSeed } from '../support/seeds.ts';
+import { rowsOf, runTests } from './run-tests.ts';
 
-const VITEST = fileURLToPath(new URL('vitest.mjs', import.meta.resolve('vitest/package.json')));
 const ROWS = [
   ...['200,1,25,0,0,0', '200,1,25,0.1,0,0', '1000,1,25,0,0,0', '1000,1,25,0.1,0,0'],
   ...['200,1,250,0,0,0', '200,1,250,0.1,0,0', '1000,1,250,0,0,0', '1000,1,250,0.1,0,0'],
@@ -19,18 +17,6 @@ const rowOf = (text: string) => {
   return { agents, keys, maxUsd, lost, killEvery, troubles };
 };
 
-const given = process.argv.slice(2);
 process.stdout.write(`${chooseSeed()}\n`);
-const { status } = spawnSync(
-  process.execPath,
-  [VITEST, 'run', 'test/budgets/crowd.test.ts', '--reporter=verbose'],
-  {
-    cwd: fileURLToPath(new URL('../..', import.meta.url)),
-    env: {
-      ...process.env,
-      BUDGET_ROWS: JSON.stringify((given.length > 0 ? given : ROWS).map(rowOf)),
-    },
-    stdio: 'inherit',
-  },
-);
-process.exit(status ?? 1);
+const hasPassed = runTests('test/budgets/crowd.test.ts', { BUDGET_ROWS: rowsOf(ROWS, rowOf) });
+process.exit(hasPassed ? 0 : 1);

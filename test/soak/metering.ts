@@ -3,12 +3,8 @@
  * `npm run soak:metering` takes about 45 minutes on two busy cores, `npm run soak:metering -- kills` runs one part.
  * Variables of the environment take precedence; TEST_SEED replays a run.
  */
-import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { chooseSeed } from '../support/seeds.ts';
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const VITEST = fileURLToPath(new URL('vitest.mjs', import.meta.resolve('vitest/package.json')));
+import { runTests } from './run-tests.ts';
 
 type Part = { file: string; variables: Record<string, string> };
 
@@ -44,16 +40,6 @@ const PARTS: Record<string, Part> = {
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-const run = ({ file, variables }: Part): boolean => {
-  // Only the verbose reporter prints the annotations of a passing test.
-  const { status } = spawnSync(process.execPath, [VITEST, 'run', file, '--reporter=verbose'], {
-    cwd: ROOT,
-    env: { ...variables, ...process.env },
-    stdio: 'inherit',
-  });
-  return status === 0;
-};
-
 const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(PARTS);
 const unknown = names.filter((name) => !PARTS[name]);
 if (unknown.length > 0) {
@@ -64,7 +50,7 @@ if (unknown.length > 0) {
 print(chooseSeed());
 const results = names.map((name) => {
   const part = PARTS[name];
-  return { name, hasPassed: part !== undefined && run(part) };
+  return { name, hasPassed: part !== undefined && runTests(part.file, part.variables) };
 });
 for (const { name, hasPassed } of results) print(`${name}: ${hasPassed ? 'passed' : 'FAILED'}`);
 process.exit(results.every(({ hasPassed }) => hasPassed) ? 0 : 1);

@@ -3,11 +3,9 @@
  * has 12 s of a larger quota. Arguments are rows `tokens a minute,seconds,wait in ms,declared,kill -9 each so many ms`, e.g.
  * `npm run soak:shares -- 100000,600,10000,1,0`. TEST_SEED replays a run.
  */
-import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { chooseSeed } from '../support/seeds.ts';
+import { rowsOf, runTests } from './run-tests.ts';
 
-const VITEST = fileURLToPath(new URL('vitest.mjs', import.meta.resolve('vitest/package.json')));
 /** The last two: 70 percent asked, and clocks 5 s apart with a process killed each 20 s. */
 const ROWS = [
   ...['100000,600,10000,0,0', '100000,600,10000,1,0', '1000000,300,10000,1,0'],
@@ -26,18 +24,6 @@ const rowOf = (text: string) => {
   };
 };
 
-const given = process.argv.slice(2);
 process.stdout.write(`${chooseSeed()}\n`);
-const { status } = spawnSync(
-  process.execPath,
-  [VITEST, 'run', 'test/shares/crowd.test.ts', '--reporter=verbose'],
-  {
-    cwd: fileURLToPath(new URL('../..', import.meta.url)),
-    env: {
-      ...process.env,
-      SHARE_ROWS: JSON.stringify((given.length > 0 ? given : ROWS).map(rowOf)),
-    },
-    stdio: 'inherit',
-  },
-);
-process.exit(status ?? 1);
+const hasPassed = runTests('test/shares/crowd.test.ts', { SHARE_ROWS: rowsOf(ROWS, rowOf) });
+process.exit(hasPassed ? 0 : 1);
