@@ -1,3 +1,4 @@
+import { createPrefer } from '#late/preference';
 import { createExplainRequest, createExplainSession, createGetUsage } from '#late/reports';
 import { createTakeSeat } from '#late/seat';
 import type { Catalog } from './catalog/catalog.ts';
@@ -143,6 +144,9 @@ export const createRouter = ({
     takeSeat:
       openShares && atFirstCall(() => createTakeSeat({ store: openShares(), clock, randomBytes })),
   });
+  const prefer = atFirstCall(() => createPrefer({ store: openShares?.(), clock, randomBytes }));
+  // The figures are read while the first request is authenticated.
+  for (const model of catalog.modelsFor({}, clock.now())) if (model.prefer) prefer(model, '');
   const refusals = createRefusals({ store: records, clock, randomBytes });
   const seal = createSeal({ store: records, clock, randomBytes });
   const recorder = createRecorder({ store: records, refusals, clock, log, seal, readWhoKey });
@@ -150,6 +154,7 @@ export const createRouter = ({
   const generate = createGenerate({
     catalog,
     calibrations,
+    prefer,
     replay,
     meter,
     prefetch: (targets) => {

@@ -154,6 +154,16 @@ const tierIssues = (targets: Target[]): [index: number, member: string, message:
   });
 };
 
+const LONE_PREFERENCE =
+  'needs two targets of one tier: it is their order, and without tiers the order is that of the list';
+
+const preferIssues = (models: Pick<Model, 'prefer' | 'targets'>[]): [number, string, string][] =>
+  models.flatMap(({ prefer, targets }, index): [number, string, string][] => {
+    const tiers = targets.flatMap(({ tier }) => tier ?? []);
+    const isShared = new Set(tiers).size < tiers.length;
+    return prefer && !isShared ? [[index, 'prefer', LONE_PREFERENCE]] : [];
+  });
+
 /** Names are also in lines that users paste into a shell. */
 const ID = /^[^/\s'"`$\\\p{Cc}\p{Cf}]+\/[^\s'"`$\\\p{Cc}\p{Cf}]+$/u;
 const ALIAS = /^[^\s'"`$\\\p{Cc}\p{Cf}]{1,100}$/u;
@@ -187,6 +197,8 @@ export const Model = z.strictObject({
   successor: z.optional(z.string().check(z.minLength(1))),
   /** Requests for the retired model are answered by its successor; by default they get 400. */
   afterwards: z.optional(z.literal('successor')),
+  /** Which targets of a tier come first: with the soonest first content, or the lowest price; by default the session's. */
+  prefer: z.optional(z.enum(['speed', 'price'])),
   targets: z.array(Target).check(z.minLength(1), ({ value, issues }) => {
     for (const [index, member, message] of tierIssues(value)) {
       issues.push({ code: 'custom', input: value, path: [index, member], message });
@@ -212,7 +224,7 @@ const Models = z.array(Model).check(z.minLength(1), ({ value, issues }) => {
     if (owners.has(name)) issues.push({ code: 'custom', input: name, path, message });
     owners.add(name);
   }
-  for (const [index, member, message] of retirementIssues(value)) {
+  for (const [index, member, message] of [...retirementIssues(value), ...preferIssues(value)]) {
     issues.push({ code: 'custom', input: value, path: [index, member], message });
   }
   for (const [index, target, message] of quotaIssues(value)) {

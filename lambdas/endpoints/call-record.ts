@@ -1,4 +1,4 @@
-import type { Target } from '../catalog/catalog.ts';
+import { nameOf, type Target } from '../catalog/catalog.ts';
 import { memberText } from '../protocols/bytes/splice.ts';
 import type { Marking } from '../protocols/cache/marks.ts';
 import { wireTargetOf } from '../protocols/protocol.ts';
@@ -7,9 +7,8 @@ import { limitsText, type ProviderLimit } from '../protocols/provider-limits.ts'
 import type { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { LEAST_CACHED } from '../records/explain-cache.ts';
 import { hashParts } from '../records/parts.ts';
-import { choiceOf } from '../routing/order-targets.ts';
 import type { ReservedUnit } from '../stores/meter-store.ts';
-import type { Attempt, Choice, RequestRecord } from '../stores/record-store.ts';
+import type { Attempt, Passed, RequestRecord } from '../stores/record-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { createMinuteSample, dayOf, MINUTE_MS } from '../support/clock.ts';
 import type { ApiError } from '../support/errors.ts';
@@ -61,6 +60,7 @@ export type RecordParts = {
   checked: CheckedCall;
   unit: ReservedUnit;
   tried: readonly Tried[];
+  noRoom: ReadonlySet<Target> | undefined;
   isEstimated: boolean;
   clock: Clock;
 };
@@ -100,9 +100,24 @@ const markingOf = ({ checked: { request, model }, tried }: RecordParts): Marking
 };
 
 /** A model with one target leaves none. */
-const choiceIn = ({ checked: { targets, model }, tried }: RecordParts): Choice | undefined => {
-  const target = tried.at(-1)?.target;
-  return target && model.targets.length > 1 ? choiceOf(target, targets, model.targets) : undefined;
+const choiceIn = ({
+  checked: { targets, model, choice, preferred },
+  tried,
+  noRoom,
+}: RecordParts): Pick<RequestRecord, 'choice' | 'passed' | 'compared'> => {
+  if (model.targets.length === 1) return {};
+  const last = tried.at(-1)?.target;
+  const before = targets.slice(0, last ? targets.indexOf(last) : targets.length);
+  const hasFailed = (target: Target) => tried.some((one) => one.target === target);
+  const passed = before.map((target): [string, Passed] => [
+    nameOf(target),
+    noRoom?.has(target) ? 'capacity' : hasFailed(target) ? 'failed' : 'held',
+  ]);
+  return omitUndefined({
+    choice: last && (noRoom?.has(last) ? 'waited' : before.length > 0 ? 'failover' : choice),
+    passed: before.length > 0 ? passed : undefined,
+    compared: preferred?.figures,
+  });
 };
 
 const attemptOf = (
@@ -202,13 +217,13 @@ export const recordOf = (
     outcome: notes.outcome ?? 'failed',
     status: error?.status ?? 200,
     ...estimateOf(parts),
+    ...choiceIn(parts),
     ...omitUndefined({
       ...notedIn(call),
       error: notes.fault ?? error?.code,
       isChargeLost: charge === 'lost' || undefined,
       session: isCompared(checked) ? checked.session().id : undefined,
       marking: markingOf(parts),
-      choice: choiceIn(parts),
       require: caller.plan.require,
       who: checked.attribution.who,
       awsRequestId,

@@ -7,6 +7,8 @@ import { assertConsistent } from '../protocols/ledger/assert-consistent.ts';
 import { latestOrigin } from '../protocols/thinking/origin.ts';
 import type { Calibrations } from '../routing/calibrations.ts';
 import { orderTargets } from '../routing/order-targets.ts';
+import type { Prefer, Preferred } from '../routing/preference.ts';
+import type { Choice } from '../stores/record-store.ts';
 import { targetsAllowed } from './dropped.ts';
 import type { Call } from './endpoint.ts';
 import { createPrompt, estimateOn, leastOn, type Prompt, partsIn } from './prompt.ts';
@@ -25,6 +27,9 @@ export type CheckedCall = {
   asked: Model;
   /** The model's targets that can carry the whole request, in the order of its session. */
   targets: Target[];
+  /** Why the first of them is the first. */
+  choice: Choice;
+  preferred: Preferred | undefined;
   /** `x-router-strict: 1`: what would be dropped is a 400. */
   isStrict: boolean;
   prompt: Prompt;
@@ -43,6 +48,8 @@ const once = <Value>(compute: () => Value): (() => Value) => {
 export type CheckDeps = {
   catalog: Catalog;
   calibrations: Calibrations;
+  /** @default models without a preference */
+  prefer?: Prefer | undefined;
 };
 
 /** The decoded request, with its session, and what may be added for caches. @throws ApiError 400 */
@@ -61,8 +68,14 @@ const decode = ({ protocol, body, headers, caller }: Call) => {
   return { request: added ? { ...request, ...added } : request, session, attribution };
 };
 
+const isOnlyByPolicy = (model: Model, inside: Target[], targets: Target[]): boolean =>
+  targets.length === 1 && inside.length === 1 && model.targets.length > 1;
+
 /** Runs every check that is free of quota. @throws ApiError 400, 404 */
-export const checkCall = ({ catalog, calibrations }: CheckDeps, call: Call): CheckedCall => {
+export const checkCall = (
+  { catalog, calibrations, prefer }: CheckDeps,
+  call: Call,
+): CheckedCall => {
   const { request, session, attribution } = decode(call);
   const { asked, model } = catalog.require(request.model, call.caller.plan, call.startedAt);
   call.note({ model: model.id, stream: request.stream });
@@ -73,9 +86,11 @@ export const checkCall = ({ catalog, calibrations }: CheckDeps, call: Call): Che
     { call, request, model, isStrict },
     targetsFor({ id: model.id, targets: targetsInside }, request),
   );
-  const targets = orderTargets(able, {
+  const preferred = model.prefer && prefer?.(model, session().id);
+  const { targets, choice } = orderTargets(able, {
     session: () => session().id,
     origin: () => latestOrigin(request),
+    preferred,
   });
   const prompt = createPrompt(request, targets, calibrations);
   assertFits(model, request, {
@@ -84,7 +99,10 @@ export const checkCall = ({ catalog, calibrations }: CheckDeps, call: Call): Che
     least: () => leastOn(prompt),
     estimate: () => estimateOn(prompt),
   });
-  return { call, request, session, attribution, model, asked, targets, isStrict, prompt };
+  return {
+    ...{ call, request, session, attribution, model, asked, targets, isStrict, prompt },
+    ...{ preferred, choice: isOnlyByPolicy(model, targetsInside, targets) ? 'require' : choice },
+  };
 };
 
 /** Tokens that a response may have at most, over all its choices. */

@@ -29,6 +29,8 @@ export type Fetched = {
   answer: Promise<Answer>;
   /** The last one is of the target that responds, or that is called at the moment. */
   tried: readonly Tried[];
+  /** Targets that were passed over because their quota was used. */
+  noRoom?: ReadonlySet<Target>;
   /** The response was read to its end. */
   end: () => void;
   /** Aborts the upstream call, if it still runs. */
@@ -117,7 +119,12 @@ const notingStart = (batches: EventBatches, used: Counts): EventBatches => {
 };
 
 /** The attempts of a call, and what may keep them from being made. */
-type Attempts = { tried: Tried[]; fuse: Fuse | undefined; seat: Seat | undefined };
+type Attempts = {
+  tried: Tried[];
+  noRoom: Set<Target>;
+  fuse: Fuse | undefined;
+  seat: Seat | undefined;
+};
 
 const isShared = (targets: Target[]): boolean => {
   for (const { quota } of targets) if (quota) return true;
@@ -145,7 +152,7 @@ export const createFetchAnswer = ({
 }): FetchAnswer => {
   const openTargets = (
     checked: CheckedCall,
-    { tried, fuse, seat }: Attempts,
+    { tried, noRoom, fuse, seat }: Attempts,
     { limits, signal }: CallBudget,
   ): Promise<Opened> => {
     const { call, request, model, targets } = checked;
@@ -182,6 +189,7 @@ export const createFetchAnswer = ({
       projectId: call.caller.projectId,
       keyId: call.caller.keyId,
       onFailure: (failed: FailedAttempt) => {
+        if (failed.error.kind === 'capacity') noRoom.add(failed.target);
         endLast(tried, sinceStart(), failed.error);
         report(failed);
       },
@@ -220,6 +228,7 @@ export const createFetchAnswer = ({
       exhausted: undefined,
     });
     const attempt = tried.find((one) => one.target === target);
+    checked.preferred?.served(target, request.stream && !isEmpty ? attempt?.ms : undefined);
     const guarded = fuse && attempt ? fuse.guard(batches, attempt, tried) : batches;
     const takesStops =
       attempt?.form.profile?.stop !== false &&
@@ -242,17 +251,18 @@ export const createFetchAnswer = ({
 
   return (checked, fuse) => {
     const tried: Tried[] = [];
+    const noRoom = new Set<Target>();
     const budget = createCallBudget(checked, { clock, cancellations });
     const seat =
       takeSeat && isShared(checked.targets) ? takeSeat(checked, budget.signal) : undefined;
-    const answer = fetchFromTargets(checked, { tried, fuse, seat }, budget);
+    const answer = fetchFromTargets(checked, { tried, noRoom, fuse, seat }, budget);
     // Avoids an unhandled rejection if it fails before it is awaited.
     answer.catch(() => {});
-    if (!seat) return { answer, tried, end: budget.end, abort: budget.abort };
+    if (!seat) return { answer, tried, noRoom, end: budget.end, abort: budget.abort };
     const leaving = (end: () => void) => () => {
       end();
       seat.leave(tried);
     };
-    return { answer, tried, end: leaving(budget.end), abort: leaving(budget.abort) };
+    return { answer, tried, noRoom, end: leaving(budget.end), abort: leaving(budget.abort) };
   };
 };

@@ -156,17 +156,18 @@ const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'replay'>): Run => {
     const { admission, fetched } = await startCall(deps, checked, fuse);
     call.onAdmitted?.();
     const { limits, unit } = admission;
-    const parts = { checked, unit, tried: fetched.tried, isEstimated: isEstimated(checked), clock };
+    const { tried, noRoom } = fetched;
+    const parts = { checked, unit, tried, noRoom, isEstimated: isEstimated(checked), clock };
     let error: ApiError | undefined;
     let revision = 0;
-    const unitOf = fuse?.settling(admission, fetched.tried) ?? admission;
+    const unitOf = fuse?.settling(admission, tried) ?? admission;
     const settlement = createSettlement(unitOf, clock, (charge) => {
       revision += 1;
       const entry = recordOf(parts, { charge, error });
       const recorded = recorder.record(entry, revision, hashesOf(checked));
       const { promptCounts: counts, inputTokens: tokens } = entry;
       if (counts === undefined || revision > 1) return recorded;
-      const target = fetched.tried.at(-1)?.target;
+      const target = tried.at(-1)?.target;
       return learnCount(deps, { counts, tokens }, { target, recorded });
     });
     const admittedAt = clock.now();

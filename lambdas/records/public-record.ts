@@ -1,5 +1,5 @@
 import { publicKinds } from '../money/cost.ts';
-import type { Attempt, Choice, RequestRecord } from '../stores/record-store.ts';
+import type { Attempt, Choice, Passed, RequestRecord } from '../stores/record-store.ts';
 import { formatInstant } from '../support/clock.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { dollarsOf, publicUsage } from '../support/public-usage.ts';
@@ -61,17 +61,52 @@ const kindsOf = ({ costKinds = {}, priceVersion }: RequestRecord) => ({
   price_version: priceVersion ?? null,
 });
 
-const CHOICES: Record<Choice, string> = {
-  only: 'No other target could carry the request within the policy of its plan.',
+const ORDERED = {
+  only: 'No other target could carry the request.',
+  require: 'No other target meets what its plan or key requires.',
   order: 'It is the first of the model in the catalog.',
-  tier: 'It is the first of its tier for the session of the request.',
+  tier: 'It is the first of its tier.',
+  weight: 'The session of the request falls to it by the weights of its tier.',
+  speed: 'It is one of the fastest of its tier.',
+  price: 'It is the cheapest of its tier.',
   session: 'It served the session of the request before.',
-  failover: 'Those before it failed, or were held off after failures.',
+  waited: 'None had room in its quota, and it was the first to have some.',
+  failover: 'It is the next in order.',
+} satisfies Record<Choice, string>;
+
+const PASSED: Record<Passed, string> = {
+  capacity: 'had no room left in its quota',
+  failed: 'failed',
+  held: 'was held off after failures',
 };
 
+const passedText = (passed: NonNullable<RequestRecord['passed']>): string =>
+  `${passed.map(([target, why]) => `${target} ${PASSED[why]}`).join('; ')}.`;
+
+/** Dollars of a model's prices have up to three digits that differ, milliseconds none behind the point. */
+const figuresText = (choice: Choice | undefined, compared: Record<string, number>): string => {
+  const textOf =
+    choice === 'price' ? (usd: number) => `$${+usd.toFixed(4)}` : (ms: number) => `${ms} ms`;
+  const list = Object.entries(compared).map(([target, figure]) => `${target} ${textOf(figure)}`);
+  const of =
+    choice === 'price'
+      ? 'A million tokens, three of input to one of output'
+      : 'Median to the first content';
+  return list.length > 0 ? `${of}: ${list.join(', ')}.` : '';
+};
+
+const whyTarget = ({ choice, passed, compared = {} }: RequestRecord): string | undefined =>
+  [
+    passed && passedText(passed),
+    choice ? ORDERED[choice] : passed && 'None was called.',
+    (choice === 'speed' || choice === 'price') && figuresText(choice, compared),
+  ]
+    .filter(Boolean)
+    .join(' ') || undefined;
+
 /** Nothing of a model with one target and a plan without a policy. */
-const choiceIn = ({ choice, require }: RequestRecord) =>
-  omitUndefined({ why_target: choice && CHOICES[choice], required: require });
+const choiceIn = (record: RequestRecord) =>
+  omitUndefined({ why_target: whyTarget(record), required: record.require });
 
 /** With the turn before it in its session, if that is known, and with the provider's words. */
 type Asked = { before: TurnBefore | undefined; isWithReason: boolean };
@@ -132,8 +167,9 @@ const detailsOf = (record: RequestRecord, { before, isWithReason }: Asked) => {
 };
 
 /** What is left of the operator's accounts is the operator's. */
-const withoutLimits = (record: RequestRecord): RequestRecord => ({
+const withoutLimits = ({ compared, ...record }: RequestRecord): RequestRecord => ({
   ...record,
+  ...(record.choice !== 'price' && omitUndefined({ compared })),
   attempts: record.attempts.map(({ limits: _, ...attempt }) => attempt),
 });
 

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
 import { accountOf } from '../catalog/account.ts';
-import type { Target } from '../catalog/catalog.ts';
+import { nameOf, type Target } from '../catalog/catalog.ts';
 import { originOf } from '../protocols/thinking/origin.ts';
 import type { Choice } from '../stores/record-store.ts';
 import { oncePer } from '../support/once-per.ts';
+import type { Preferred } from './preference.ts';
 
 /**
  * Whose cache a target fills: the account's, of one model. Targets of one account are equal for a session, and stay in the
@@ -25,44 +26,61 @@ const drawOf = (session: string, name: string): number =>
 const scoreOf = (session: string, target: Target): number =>
   -(target.weight ?? 1) / Math.log(drawOf(session, cacheOf(target)));
 
+type Ranked = { target: Target; tier: number; rank: number; score: number };
+
+const byTier = (one: Ranked, other: Ranked): number =>
+  one.tier - other.tier || one.rank - other.rank || other.score - one.score;
+
+const whyFirst = ([first, ...others]: Ranked[], by: Preferred['by'] = 'speed'): Choice => {
+  if (!first || others.length === 0) return 'only';
+  if (first.target.tier === undefined) return 'order';
+  const rivals = others.filter(({ tier }) => tier === first.tier);
+  if (rivals.some(({ rank }) => rank !== first.rank)) return by;
+  return rivals.some(({ target }) => cacheOf(target) !== cacheOf(first.target)) ? 'weight' : 'tier';
+};
+
+export type Ordered = { targets: Target[] /** Why the first is the first. */; choice: Choice };
+
+type Session = {
+  session(): string;
+  /** `originOf` the target that served its latest turn, where the history tells it. */
+  origin(): string | undefined;
+  /** What the model prefers. @default its order, tiers and weights */
+  preferred?: Pick<Preferred, 'by' | 'rankOf' | 'kept'> | undefined;
+};
+
 /**
- * The targets in the order in which a session tries them, without any state. The one that served its latest turn comes
- * first, where the history tells it: its cache holds the prefix, and its thinking is valid nowhere else. Then lower tiers
- * come first, and those of one tier in an order of the session's own: a target that is added or removed moves no session but
+ * The targets in the order in which a session tries them. The one that served its latest turn comes first: its cache holds
+ * the prefix, and its thinking is valid nowhere else. Then lower tiers come first, in one tier what the model prefers, and
+ * of equal ones an order of the session's own, without any state: a target that is added or removed moves no session but
  * its own. Targets without a tier stay in the order of the catalog.
  */
 export const orderTargets = (
   targets: Target[],
-  { session, origin }: { session(): string; origin(): string | undefined },
-): Target[] => {
-  if (targets.length === 1) return targets;
+  { session, origin, preferred }: Session,
+): Ordered => {
+  if (targets.length === 1) return { targets, choice: 'only' };
   const latest = origin();
-  const ranked = targets.map((target, index) => ({
-    target,
-    isLatest: originOf(target) === latest,
-    tier: target.tier ?? index,
-    score: target.tier === undefined ? 0 : scoreOf(session(), target),
-  }));
-  return ranked
-    .toSorted(
-      (one, other) =>
-        Number(other.isLatest) - Number(one.isLatest) ||
-        one.tier - other.tier ||
-        other.score - one.score,
-    )
-    .map(({ target }) => target);
+  const isLatest = ({ target }: Ranked) =>
+    originOf(target) === latest || nameOf(target) === preferred?.kept;
+  const ranked = targets
+    .map((target, index) => ({
+      target,
+      tier: target.tier ?? index,
+      rank: preferred?.rankOf(target) ?? 0,
+      score: target.tier === undefined ? 0 : scoreOf(session(), target),
+    }))
+    .toSorted(byTier);
+  const ordered = ranked.toSorted((one, other) => Number(isLatest(other)) - Number(isLatest(one)));
+  const isKept = ordered[0] !== ranked[0];
+  return {
+    targets: ordered.map(({ target }) => target),
+    choice: isKept ? 'session' : whyFirst(ranked, preferred?.by),
+  };
 };
 
 const tierIn = (catalog: Target[], target: Target): number =>
   target.tier ?? catalog.indexOf(target);
-
-/** Why a target of several was called last; `targets` are those of the request, in its order. */
-export const choiceOf = (target: Target, targets: Target[], catalog: Target[]): Choice => {
-  if (target !== targets[0]) return 'failover';
-  if (targets.length === 1) return 'only';
-  if (isSecondChoice(target, targets, catalog)) return 'session';
-  return target.tier === undefined ? 'order' : 'tier';
-};
 
 /**
  * Whether a request is served by another target than it would be if all worked: not by the one that it tried first, or by

@@ -29,10 +29,23 @@ export type Attempt = {
 };
 
 /**
- * `only`: no other target could carry the request within the plan's policy; `order`, `tier`: the first in the catalog, or of
- * its tier for the session; `session`: it served the session before; `failover`: those before it failed or were held off.
+ * Why the last target, which is the first of those that could carry the request: `only` there is none else, or by its policy
+ * (`require`); it is the first of the list (`order`), alone in its tier (`tier`), the session's by their weights, the fastest
+ * or cheapest of the tier, or it served the `session` before. `waited`: when it had room in its quota; `failover`: after others.
  */
-export type Choice = 'only' | 'order' | 'tier' | 'session' | 'failover';
+export type Choice =
+  | 'only'
+  | 'require'
+  | 'order'
+  | 'tier'
+  | 'weight'
+  | 'speed'
+  | 'price'
+  | 'session'
+  | 'waited'
+  | 'failover';
+/** Why a target before it was not the one: its quota was used, it failed, or it was held off after failures. */
+export type Passed = 'capacity' | 'failed' | 'held';
 
 /** For whom a request was sent, as its caller named it: each in printable ASCII, all of it below 1 KB. */
 export type Who = {
@@ -71,6 +84,10 @@ export type RequestRecord = {
   attempts: Attempt[];
   /** Why the last of them, of a model with several targets. */
   choice?: Choice;
+  /** Those before it, by `upstream/model`. */
+  passed?: [target: string, Passed][];
+  /** What its model prefers, of each target with a figure: milliseconds to the first content, or dollars a million tokens. */
+  compared?: Record<string, number>;
   /** What the plan required of them. */
   require?: { region?: string[]; retention?: string[] };
   /** From the admission to the first content. */

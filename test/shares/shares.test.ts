@@ -81,6 +81,13 @@ const startLab = async () => {
       const response = await fetch(`${router.baseUrl}/v1/usage`, { headers: { 'x-api-key': key } });
       return (await response.json()) as { period: { used: number } };
     },
+    whyTarget: async (headers: Headers, plan: keyof typeof keys) => {
+      const path = `/v1/requests/${headers.get('x-request-id')}`;
+      const response = await fetch(router.baseUrl + path, {
+        headers: { 'x-api-key': keys[plan] },
+      });
+      return ((await response.json()) as { why_target?: string }).why_target;
+    },
     ask: async (model: string, plan: keyof typeof keys, tokens = HALF, extra: object = {}) => {
       const response = await fetch(`${router.baseUrl}/v1/chat/completions`, {
         method: 'POST',
@@ -145,11 +152,27 @@ describe('the capacity that a target declares', () => {
   test('a second account with room serves instead of a wait', async () => {
     const all = await Promise.all([1, 2].map(() => lab.ask('pool', 'now')));
     expect(all.map(({ status }) => status)).toEqual([200, 200]);
+    const reasons = await Promise.all(all.map(({ headers }) => lab.whyTarget(headers, 'now')));
+    expect(reasons.toSorted()).toEqual([
+      'It is the first of the model in the catalog.',
+      'pool-0/large had no room left in its quota. It is the next in order.',
+    ]);
   });
 
   test('a pool without room lets a request wait for the account that has room first', async () => {
-    const all = await Promise.all([1, 2].map(() => lab.ask('pool', 'waits')));
-    expect(all.map(({ status }) => status)).toEqual([200, 200]);
+    const all = await Promise.all([1, 2, 3].map(() => lab.ask('pool', 'waits')));
+    expect(all.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const reasons = await Promise.all(all.map(({ headers }) => lab.whyTarget(headers, 'waits')));
+    const waited = 'None had room in its quota, and it was the first to have some.';
+    expect(reasons.filter((why) => why?.includes(waited))).not.toEqual([]);
+  });
+
+  test('a pool without room that may not wait names in the record what was passed over', async () => {
+    const all = await Promise.all([1, 2, 3].map(() => lab.ask('pool', 'now')));
+    const denied = all.find(({ status }) => status === 503);
+    expect(denied && (await lab.whyTarget(denied.headers, 'now'))).toBe(
+      'pool-0/large had no room left in its quota; pool-1/large had no room left in its quota. None was called.',
+    );
   });
 
   test('requests that count one each are limited by their number', async () => {

@@ -10,7 +10,7 @@ const targetOf = (upstream: string, extra: Partial<Target> = {}) =>
   targetAt('http://127.0.0.1:1', { upstream, ...extra });
 
 const orderOf = (targets: Target[], session: string, origin?: string) =>
-  orderTargets(targets, { session: () => session, origin: () => origin }).map(
+  orderTargets(targets, { session: () => session, origin: () => origin }).targets.map(
     ({ upstream }) => upstream,
   );
 
@@ -67,7 +67,8 @@ describe('the order of the targets of a session', () => {
     expect(
       new Set(
         SESSIONS.map(
-          (session) => orderTargets(keys, { session: () => session, origin: () => undefined })[0],
+          (session) =>
+            orderTargets(keys, { session: () => session, origin: () => undefined }).targets[0],
         ),
       ).size,
     ).toBe(2);

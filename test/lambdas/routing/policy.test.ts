@@ -186,7 +186,7 @@ describe('a plan that requires labels', () => {
     };
     expect(await recordOf('eu')).toMatchObject({
       required: { region: ['eu'] },
-      why_target: expect.stringContaining('No other target'),
+      why_target: 'No other target meets what its plan or key requires.',
       attempts: [{ upstream: 'eu', region: 'eu', retention: 'none' }],
     });
   });
