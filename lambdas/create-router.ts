@@ -1,13 +1,18 @@
 import { createPrefer } from '#late/preference';
-import { createExplainRequest, createExplainSession, createGetUsage } from '#late/reports';
+import {
+  createCancel,
+  createCountTokens,
+  createExplainRequest,
+  createExplainSession,
+  createGetModel,
+  createGetUsage,
+  createListModels,
+} from '#late/reports';
 import { createTakeSeat } from '#late/seat';
 import type { Catalog } from './catalog/catalog.ts';
-import { createCancel } from './endpoints/cancel.ts';
 import { createCancellations } from './endpoints/cancellations.ts';
-import { createCountTokens } from './endpoints/count-tokens.ts';
 import { createFetchAnswer } from './endpoints/fetch-answer.ts';
 import { createGenerate } from './endpoints/generate.ts';
-import { createGetModel, createListModels } from './endpoints/models.ts';
 import { createHttpHandler, type HttpHandler } from './http/create-http-handler.ts';
 import { type Authenticate, createAuthenticate } from './keys/authenticate.ts';
 import type { Announce } from './metering/announce-once.ts';
@@ -173,10 +178,12 @@ export const createRouter = ({
     ...createStateEndpoints({
       ...{ ...stage, openResponses, generate, meter, cancellations, clock, log },
     }),
-    countTokens: createCountTokens({ catalog, calibrations, countAtProvider, meter, breaker }),
-    cancel: createCancel({ cancellations, meter }),
-    listModels: createListModels({ catalog, meter }),
-    getModel: createGetModel({ catalog, meter }),
+    countTokens: atFirstCall(() =>
+      createCountTokens({ catalog, calibrations, countAtProvider, meter, breaker }),
+    ),
+    cancel: atFirstCall(() => createCancel({ cancellations, meter })),
+    listModels: atFirstCall(() => createListModels({ catalog, meter })),
+    getModel: atFirstCall(() => createGetModel({ catalog, meter })),
     usage: atFirstCall(() => createGetUsage({ meter, history, budgets })),
     explainRequest: atFirstCall(() => createExplainRequest({ meter, records })),
     explainSession: atFirstCall(() => createExplainSession({ meter, records, readWhoKey })),

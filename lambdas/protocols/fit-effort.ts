@@ -1,7 +1,7 @@
 /** What chat and protocols like it state of effort, length and users. */
 import type { Fitted } from './fit-request.ts';
 import type { GenerationRequest } from './generation.ts';
-import { PATHS } from './ledger/fates.ts';
+import { PATHS } from './ledger/paths.ts';
 import { effortOfBudget, fitEffort, type Profile } from './profile.ts';
 import type { WireTarget } from './protocol.ts';
 

@@ -1,9 +1,9 @@
+import { isDefault } from '#late/crossing';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { asRecord, type Json } from './bytes/json.ts';
 import type { Block, Extras, GenerationRequest, NativeTool, Tool } from './generation.ts';
 import { instruct } from './instructions.ts';
-import { PATHS } from './ledger/fates.ts';
-import { isDefault } from './ledger/ledger.ts';
+import { PATHS } from './ledger/paths.ts';
 import {
   MEDIA,
   type Medium,

@@ -1,6 +1,7 @@
 import type { RecordStore, RequestRecord } from '../stores/record-store.ts';
 import { HOUR_MS, MINUTE_MS } from '../support/clock.ts';
-import { changedPart } from './parts.ts';
+import { changedPart } from './changed-part.ts';
+import { LEAST_CACHED } from './parts.ts';
 import { createOpen } from './seal.ts';
 
 const SECOND_MS = 1_000;
@@ -14,8 +15,6 @@ export type TurnBefore = {
   change: string | null | undefined;
 };
 
-/** Tokens of a prompt below which no provider caches any. */
-export const LEAST_CACHED = 1_024;
 /** Tokens that a provider's steps may leave out. */
 const ROUNDING = 256;
 

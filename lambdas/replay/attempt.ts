@@ -73,15 +73,12 @@ const readKeyed = ({ call, model }: CheckedCall, key: string): Attempt => {
   };
 };
 
-/** What the official SDKs send: 0 with a first attempt, then 1, 2, … */
-const RETRY_COUNT = 'x-stainless-retry-count';
 /** Longer than the official SDKs retry. */
 const RETRIES_KEPT_MS = 10 * MINUTE_MS;
 
 /** A request whose SDK may repeat it, recognized by API key, route and bytes of the body. */
-const readRetried = ({ call, model }: CheckedCall): Attempt | undefined => {
-  const count = call.header(RETRY_COUNT);
-  if (count === undefined) return undefined;
+const readRetried = ({ call, model }: CheckedCall): Attempt => {
+  const count = call.header('x-stainless-retry-count');
   const { name: route } = call.protocol;
   const body = hash(call.caller.keyId, sha256Of(call.source.text));
   return {
@@ -94,12 +91,10 @@ const readRetried = ({ call, model }: CheckedCall): Attempt | undefined => {
   };
 };
 
-/** Reads what identifies a request and its repeats; undefined if it has none. @throws ApiError 400 */
-export const readAttempt = (checked: CheckedCall): Attempt | undefined => {
-  const { call } = checked;
-  const key = call.header('idempotency-key');
-  if (key !== undefined) return readKeyed(checked, key);
-  return call.caller.plan.replay === 'retries' ? readRetried(checked) : undefined;
+/** Reads what identifies a request and its repeats: its key, or what an SDK sends with each attempt. @throws ApiError 400 */
+export const readAttempt = (checked: CheckedCall): Attempt => {
+  const key = checked.call.header('idempotency-key');
+  return key === undefined ? readRetried(checked) : readKeyed(checked, key);
 };
 
 const NAMES = { route: 'route', model: 'model', body: 'request body' } as const;

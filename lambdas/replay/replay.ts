@@ -1,8 +1,7 @@
-import { createRunOnce, type ReplayDeps } from '#late/run-once';
+import { createRunOnce, type ReplayDeps, readAttempt } from '#late/run-once';
 import type { CheckedCall } from '../endpoints/check-call.ts';
 import type { Call, Reply } from '../endpoints/endpoint.ts';
 import { DO_NOT_RETRY, invalidRequest } from '../support/errors.ts';
-import { readAttempt } from './attempt.ts';
 import type { Run } from './own.ts';
 
 /**
@@ -12,9 +11,10 @@ import type { Run } from './own.ts';
  */
 export type Replay = (checked: CheckedCall, run: Run) => Promise<Reply>;
 
-/** All that other requests enter of this folder. */
+/** All that other requests enter of this folder. The official SDKs count attempts: 0 with the first one, then 1, 2, … */
 const mayRepeat = ({ header, caller }: Call): boolean =>
-  header('idempotency-key') !== undefined || caller.plan.replay === 'retries';
+  header('idempotency-key') !== undefined ||
+  (caller.plan.replay === 'retries' && header('x-stainless-retry-count') !== undefined);
 
 const notOffered = () =>
   invalidRequest('This service keeps no responses: send the request without Idempotency-Key.', {
@@ -26,7 +26,7 @@ export const createReplay = (parts: ReplayDeps | undefined): Replay => {
   let runOnce: ReturnType<typeof createRunOnce> | undefined;
   const replay: Replay = async (checked, run) => {
     const attempt = readAttempt(checked);
-    if (!attempt || (!parts && !attempt.hasEventIds)) return run(checked);
+    if (!parts && !attempt.hasEventIds) return run(checked);
     const { confirm, ...call } = checked.call;
     // Repeats share what comes of it.
     await confirm?.();

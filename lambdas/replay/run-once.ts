@@ -65,6 +65,8 @@ const createReplies = (deps: ReplayDeps, running: Map<string, Running>) => {
   };
 };
 
+export { readAttempt } from './attempt.ts';
+
 /** Runs what has an idempotency key: a separate file in the bundle. */
 export const createRunOnce = (deps: ReplayDeps) => {
   const running = new Map<string, Running>();

@@ -35,7 +35,8 @@ const late = (name) => new Proxy(function () {}, {
   apply: (_, self, args) => Reflect.apply(load()[name], self, args),
   get: (_, member) => load()[name][member],
 });
-const load = () => require('./${fileOf(specifier)}.cjs');
+let loaded;
+const load = () => (loaded ??= require('./${fileOf(specifier)}.cjs'));
 ${names.map((name) => `export const ${name} = late('${name}');`).join('\n')}
 `;
 

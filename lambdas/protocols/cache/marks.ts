@@ -1,6 +1,4 @@
-import { isBlankText } from '../bytes/edits.ts';
-import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
-import { type Edit, set } from '../bytes/splice.ts';
+import { asRecord } from '../bytes/json.ts';
 import type { Block, GenerationRequest } from '../generation.ts';
 import type { CacheLife, Profile } from '../profile.ts';
 import { hasMarks } from './members.ts';
@@ -63,47 +61,4 @@ export const markingOf = (request: GenerationRequest, profile: Profile): Marking
   if (isExplicit(request)) return none('explicit');
   if (!isContinued(request)) return none('single');
   return isShort(request, profile) ? none('short') : { by: 'router', why: life };
-};
-
-// --- marks ---
-
-type Path = Edit['path'];
-
-/** Whether the vendor takes a mark on a block. */
-const isMarkable = (block: unknown): boolean => {
-  const { type, text } = asRecord(block) ?? {};
-  return type !== 'thinking' && type !== 'redacted_thinking' && !isBlankText(text);
-};
-
-/** Marks the end of a text, which becomes a block, or the last block that can be marked. */
-const markEnd = (content: unknown, path: Path, mark: Json): Edit[] => {
-  const text = asString(content);
-  if (text !== undefined) {
-    return isBlankText(text) ? [] : [set(path, [{ type: 'text', text, cache_control: mark }])];
-  }
-  const last = asArray(content).findLastIndex(isMarkable);
-  return last === -1 ? [] : [set([...path, last, 'cache_control'], mark)];
-};
-
-/** Of the turns of the user: the one before the last begins where the last request ended. */
-const MARKED_TURNS = 2;
-
-const latestOfUser = (messages: unknown[]): number[] => {
-  const found: number[] = [];
-  for (let index = messages.length - 1; index >= 0 && found.length < MARKED_TURNS; index -= 1) {
-    if (asRecord(messages[index])?.role === 'user') found.unshift(index);
-  }
-  return found;
-};
-
-/** Marks the ends of tools, of the system prompt and of the last turns of the user in an encoded messages request. */
-export const marksOf = ({ tools, system, messages }: Json, life: CacheLife): Edit[] => {
-  const mark = { type: 'ephemeral', ...(life === '5m' ? {} : { ttl: life }) };
-  return [
-    ...markEnd(tools, ['tools'], mark),
-    ...markEnd(system, ['system'], mark),
-    ...latestOfUser(asArray(messages)).flatMap((index) =>
-      markEnd(asRecord(asArray(messages)[index])?.content, ['messages', index, 'content'], mark),
-    ),
-  ];
 };

@@ -1,3 +1,4 @@
+import { encodeChatTurns } from '#late/encoders';
 import { editMessages, withEdits, withoutNulls } from '../bytes/edits.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
@@ -8,7 +9,6 @@ import { readCarriedId } from '../tools/carried-ids.ts';
 import { fittingToolName } from '../tools/names.ts';
 import { isShortId, withReasoningHistory, withShortCallIds } from './compat.ts';
 import { decodeThoughts } from './signed-thinking.ts';
-import { encodeTurns } from './turns.ts';
 
 type Path = Edit['path'];
 
@@ -159,7 +159,7 @@ export const historyEdits = (context: Context): Edit[] => {
   const { fitted, target, received } = context;
   const messages = asArray(received.messages).map((message) => asRecord(message) ?? {});
   if (needsRepair(messages, context)) {
-    const encoded = encodeTurns(withReasoningHistory(withShortCallIds(fitted, target), target));
+    const encoded = encodeChatTurns(withReasoningHistory(withShortCallIds(fitted, target), target));
     const edits = [
       ...instructionEdits(encoded, fitted, true),
       ...rejectedMembers({ messages: encoded }, target),

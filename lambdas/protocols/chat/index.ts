@@ -1,3 +1,4 @@
+import { encodeChatRequest } from '#late/encoders';
 import { hasMarks } from '../cache/members.ts';
 import { type CallerProtocol, credentialHeader, type UpstreamProtocol } from '../protocol.ts';
 import { relaying } from '../streams/relay.ts';
@@ -7,7 +8,7 @@ import { streamEncoder } from './encode-stream.ts';
 import { encodeError, encodeStreamError } from './error.ts';
 import { NAME } from './name.ts';
 import { createRelay } from './relay.ts';
-import { cannotSay, decodeRequest, encodeRequest, headersFor, losses } from './request.ts';
+import { cannotSay, decodeRequest, headersFor, losses } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 
 /** The chat-completions protocol, of callers and of targets. */
@@ -16,7 +17,7 @@ export const chat: CallerProtocol & UpstreamProtocol & { name: typeof NAME } = {
   heartbeat: { comment: 'waiting' },
   isTerminal: (message) => 'data' in message && message.data === '[DONE]',
   decodeRequest,
-  encodeRequest,
+  encodeRequest: encodeChatRequest,
   editsOf,
   decodeResponse,
   encodeResponse,

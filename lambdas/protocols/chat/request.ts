@@ -1,31 +1,22 @@
+import { lossesBeyond } from '#late/crossing';
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { parseWire } from '../../support/schema.ts';
-import { withEdits } from '../bytes/edits.ts';
-import { asArray, asRecord, type Json, listOf } from '../bytes/json.ts';
-import {
-  cacheLosses,
-  createCacheLosses,
-  knownFields,
-  rejectedMembers,
-  sessionKey,
-  withMarksFor,
-} from '../cache/members.ts';
-import { encodeMaxTokens, encodeUser, fitReasoning } from '../fit-effort.ts';
+import { asRecord, listOf } from '../bytes/json.ts';
+import { cacheLosses } from '../cache/members.ts';
+import { fitReasoning } from '../fit-effort.ts';
 import { type Fitted, fitRequest, fitSchema, partsRefused } from '../fit-request.ts';
 import type { DocumentBlock, GenerationRequest } from '../generation.ts';
-import { asReminder, instructionEdits } from '../instructions.ts';
-import { extraFieldsFor, makeExtras, partsBeyond } from '../ledger/extras.ts';
-import { essentialBeyond, lossesBeyond } from '../ledger/ledger.ts';
+import { asReminder } from '../instructions.ts';
+import { essentialBeyond, extraFieldsFor, makeExtras, partsBeyond } from '../ledger/extras.ts';
 import type { Profile } from '../profile.ts';
 import type { HeaderMap, WireTarget } from '../protocol.ts';
 import { lostGrammar, withoutCustomTools } from '../tools/custom.ts';
 import { isStrictSchema } from '../tools/strict-schema.ts';
-import { withReasoningHistory, withShortCallIds } from './compat.ts';
 import { MARK } from './functions.ts';
 import { NAME } from './name.ts';
-import { decodeResponseFormat, encodeResponseFormat } from './response-format.ts';
-import { decodeToolFields, encodeToolFields } from './tools.ts';
-import { decodeMessages, encodeTurns } from './turns.ts';
+import { decodeResponseFormat } from './response-format.ts';
+import { decodeToolFields } from './tools.ts';
+import { decodeMessages } from './turns.ts';
 import { ChatRequest } from './wire.ts';
 
 // --- wire -> canonical ---
@@ -133,55 +124,15 @@ export const losses = (
   received: unknown,
 ): string[] => [
   ...fitTo(request, target).dropped,
-  ...(request.extras.protocol === NAME ? cacheLosses(received, target) : []),
-  ...lossesBeyond(NAME, request, received, {
-    strict: (schema) => isStrictSchema(fitSchema(schema, target)),
-    thinking: ({ text, signature }) =>
-      target.reasoningHistory !== 'refused' && !signature && text !== '',
-    cache: createCacheLosses(request, { to: NAME, profile: target }),
-  }),
+  ...(request.extras.protocol === NAME
+    ? cacheLosses(received, target)
+    : lossesBeyond(NAME, request, received, {
+        strict: (schema) => isStrictSchema(fitSchema(schema, target)),
+        thinking: ({ text, signature }) =>
+          target.reasoningHistory !== 'refused' && !signature && text !== '',
+        profile: target,
+      })),
 ];
-
-/** @throws ApiError 400 when no part of the conversation has a form in this protocol. */
-export const encodeRequest = (
-  original: GenerationRequest,
-  target: WireTarget,
-): Record<string, unknown> => {
-  const fitted = fitTo(original, target).request;
-  const request = withMarksFor(fitted, { to: NAME, profile: target });
-  const {
-    max_completion_tokens: newerName,
-    stream_options: options,
-    functions: _mark,
-    ...fields
-  } = { ...knownFields(request.chatFields, target), ...extraFieldsFor(NAME, request.extras) };
-  const sameProtocol = request.extras.protocol === NAME;
-  const tokensField = newerName === undefined ? 'max_tokens' : 'max_completion_tokens';
-  const wire: Json = omitUndefined({
-    ...fields,
-    model: target.model,
-    messages: encodeTurns(withReasoningHistory(withShortCallIds(request, target), target)),
-    stream: request.stream,
-    // Always requested: callers of other protocols need the usage.
-    stream_options: request.stream ? { ...(options ?? {}), include_usage: true } : undefined,
-    [target.maxTokensField ?? tokensField]: encodeMaxTokens(request, target),
-    temperature: request.temperature,
-    top_p: request.topP,
-    top_k: sameProtocol ? request.topK : undefined,
-    stop: request.stop,
-    n: request.choices,
-    ...encodeToolFields(request),
-    response_format:
-      request.responseFormat && encodeResponseFormat(request.responseFormat, sameProtocol),
-    reasoning_effort: request.reasoning?.effort,
-    user: encodeUser(request),
-    prompt_cache_key: fields.prompt_cache_key ?? sessionKey(request, target),
-  });
-  return withEdits(wire, [
-    ...rejectedMembers(wire, target),
-    ...instructionEdits(asArray(wire.messages), request, true),
-  ]);
-};
 
 /** The target's headers, with that of the session if the provider has one. */
 export const headersFor = ({ cacheKey }: GenerationRequest, target: WireTarget): HeaderMap => ({

@@ -1,40 +1,15 @@
-import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
-import { asRecord, type Json } from '../bytes/json.ts';
-import type {
-  Block,
-  GenerationRequest,
-  ToolCallBlock,
-  ToolResultBlock,
-  Turn,
-} from '../generation.ts';
-import { isBillingLine } from '../instructions.ts';
-import { noContent } from '../ledger/assert-consistent.ts';
-import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';
+import { isEmpty } from '../../support/omit-undefined.ts';
+import type { Block, ToolCallBlock, Turn } from '../generation.ts';
+import { extrasIfAny } from '../ledger/extras.ts';
 import { readCarriedId } from '../tools/carried-ids.ts';
-import { fittingToolName } from '../tools/names.ts';
-import { type Run, runsOf } from '../turn-runs.ts';
-import {
-  decodeContent,
-  encodeContent,
-  encodeParts,
-  joinTexts,
-  type WireContent,
-} from './content.ts';
-import {
-  decodeFunctionCall,
-  decodeFunctionResult,
-  encodeFunctionCall,
-  isOfFunction,
-  unmarked,
-} from './functions.ts';
+import { decodeContent } from './content.ts';
+import { decodeFunctionCall, decodeFunctionResult } from './functions.ts';
 import { NAME } from './name.ts';
-import { decodeThoughts, joinPieces, placeThoughts } from './signed-thinking.ts';
+import { decodeThoughts, placeThoughts } from './signed-thinking.ts';
 import type { Message } from './wire.ts';
 
 type MessageOf<R extends Message['role']> = Extract<Message, { role: R }>;
 type WireToolCall = NonNullable<MessageOf<'assistant'>['tool_calls']>[number];
-
-// --- wire -> canonical ---
 
 const decodeToolCall = (wire: WireToolCall): ToolCallBlock => {
   if (wire.type === 'custom') {
@@ -117,162 +92,4 @@ export const decodeMessages = (messages: Message[]): Turn[] => {
     if (message.role === 'assistant' && message.function_call !== undefined) called = index;
     return decodeMessage(message, index, called);
   });
-};
-
-// --- canonical -> wire ---
-
-/** Chat callers' content is unchanged; texts of other callers are joined: all upstreams accept that. */
-const contentOf = (blocks: Block[], sameProtocol: boolean) =>
-  sameProtocol ? encodeContent(blocks) : joinTexts(blocks, '\n\n');
-
-const encodeToolCall = (call: ToolCallBlock): Json => {
-  const { id, name: ownName, arguments: text, extras } = call;
-  const { function: nested, custom, ...fields } = extraFieldsFor(NAME, extras);
-  const name = fittingToolName(ownName);
-  if (call.custom)
-    return { ...fields, id, type: 'custom', custom: { ...asRecord(custom), name, input: text } };
-  const called = { ...asRecord(nested), name, arguments: text || '{}' };
-  return { ...fields, id, type: 'function', function: called };
-};
-
-/** The blocks of a turn by where its message holds them. */
-const sortBlocks = ({ blocks }: Turn) => {
-  const prose: Block[] = [];
-  const called: ToolCallBlock[] = [];
-  const thoughts: string[] = [];
-  let refusal = '';
-  for (const block of blocks) {
-    if (block.type === 'tool-call') called.push(block);
-    // Signed thinking is only for the upstream that signed it; no chat upstream signs.
-    else if (block.type === 'thinking') {
-      if (!block.signature && block.text !== '') thoughts.push(block.text);
-    } else if (block.type === 'text' && block.refusal) refusal += block.text;
-    else if (block.type !== 'tool-result') prose.push(block);
-  }
-  return { prose, called, reasoning: thoughts.join('\n'), refusal };
-};
-
-/** Undefined if no content is left, e.g. of a turn that held only thinking of another upstream. */
-const encodeAssistant = (turn: Turn, sameProtocol: boolean): Json | undefined => {
-  const { prose, called, reasoning, refusal } = sortBlocks(turn);
-  const content = contentOf(joinPieces(prose), sameProtocol);
-  const isEmptyTurn = content.length === 0 && called.length === 0 && refusal === '';
-  if (isEmptyTurn && !sameProtocol) return undefined;
-  const fields = extraFieldsFor(NAME, turn.extras);
-  // A spoken response is sent back by its id, without its content.
-  const mayLackContent = !isEmptyTurn || fields.audio !== undefined;
-  const calls = called.filter((call) => !isOfFunction(call));
-  const functionCall = called.find(isOfFunction);
-  return omitUndefined({
-    ...fields,
-    role: 'assistant',
-    content: content.length === 0 && mayLackContent ? null : content,
-    reasoning_content: reasoning || undefined,
-    refusal: refusal || undefined,
-    tool_calls: calls.length > 0 ? calls.map(encodeToolCall) : undefined,
-    function_call: functionCall && encodeFunctionCall(functionCall),
-  });
-};
-
-const encodeSystem = ({ blocks, extras }: Turn, sameProtocol: boolean): Json | undefined => {
-  const kept = blocks.filter((block) => block.type !== 'text' || !isBillingLine(block.text));
-  const content = contentOf(kept, sameProtocol);
-  if (content.length === 0 && !sameProtocol) return undefined;
-  return { ...extraFieldsFor(NAME, extras), role: 'system', content };
-};
-
-const isResult = (block: Block): block is ToolResultBlock => block.type === 'tool-result';
-
-/** Content that a tool message cannot hold; documents of plain text become text. */
-const isMedia = (block: Block): boolean =>
-  block.type === 'image' || (block.type === 'document' && block.source.kind !== 'text');
-
-const asText = (block: Block): Block => {
-  if (block.type !== 'document' || block.source.kind !== 'text') return block;
-  const { title, source } = block;
-  return { type: 'text', text: title === undefined ? source.text : `${title}\n\n${source.text}` };
-};
-
-/** Chat has no flag for a failed result. */
-const markError = (content: WireContent): WireContent =>
-  typeof content === 'string'
-    ? `[tool error] ${content}`.trimEnd()
-    : [{ type: 'text', text: '[tool error]' }, ...content];
-
-const pointAt = (content: WireContent): WireContent =>
-  typeof content === 'string'
-    ? `${content}\n[attached below]`.trim()
-    : [...content, { type: 'text', text: '[attached below]' }];
-
-const encodeResult = (result: ToolResultBlock): Json => {
-  const { callId, content, isError, extras } = result;
-  const text = content.filter((block) => !isMedia(block)).map(asText);
-  const joined = joinTexts(text, '\n');
-  const pointed = content.some(isMedia) ? pointAt(joined) : joined;
-  const wire = isError ? markError(pointed) : pointed;
-  return isOfFunction(result)
-    ? { ...unmarked(extras), role: 'function', content: wire }
-    : { ...extraFieldsFor(NAME, extras), role: 'tool', tool_call_id: callId, content: wire };
-};
-
-const attachmentsOf = ({ callId, content }: ToolResultBlock): Json[] => {
-  const media = encodeParts(content.filter(isMedia));
-  const label = `Attached to the result of tool call ${callId}:`;
-  return media.length > 0 ? [{ type: 'text', text: label }, ...media] : [];
-};
-
-const encodeUser = (turn: Turn, sameProtocol: boolean): Json | undefined => {
-  const rest = turn.blocks.filter((block) => !isResult(block));
-  const content = contentOf(rest, sameProtocol);
-  const holdsOnlyResults = rest.length === 0 && turn.blocks.length > 0;
-  if (holdsOnlyResults || (content.length === 0 && !sameProtocol)) return undefined;
-  return { ...extraFieldsFor(NAME, turn.extras), role: 'user', content };
-};
-
-/**
- * Results as separate messages before all other content: upstreams require them right after their
- * calls. They carry text only, so media follow in a user message that names their call.
- */
-const encodeResults = (run: Turn[]): Json[] => {
-  const messages: Json[] = [];
-  const attached: Json[] = [];
-  for (const { blocks } of run) {
-    for (const block of blocks) {
-      if (!isResult(block)) continue;
-      messages.push(encodeResult(block));
-      attached.push(...attachmentsOf(block));
-    }
-  }
-  if (attached.length > 0) messages.push({ role: 'user', content: attached });
-  return messages;
-};
-
-const ENCODE = { assistant: encodeAssistant, user: encodeUser, system: encodeSystem };
-
-/** Consecutive turns of one role. */
-const encodeRun = (run: Run, position: number, sameProtocol: boolean): Json[] => {
-  const [{ role }] = run;
-  const messages = role === 'user' ? encodeResults(run) : [];
-  // Many upstreams accept only one leading system message.
-  const isJoined = role === 'system' && position === 0 && !sameProtocol;
-  const turns = isJoined ? [{ role, blocks: run.flatMap(({ blocks }) => blocks) }] : run;
-  for (const turn of turns) {
-    const message = ENCODE[role](turn, sameProtocol);
-    if (message) messages.push(message);
-  }
-  return messages;
-};
-
-/**
- * The conversation as chat messages.
- * @throws ApiError 400 when a request of another protocol has no part that chat can carry.
- */
-export const encodeTurns = ({ turns, extras }: GenerationRequest): Json[] => {
-  const sameProtocol = extras.protocol === NAME;
-  const runs = runsOf(turns, (last, next) => last.role === next.role);
-  const messages = runs.flatMap((run, position) => encodeRun(run, position, sameProtocol));
-  const isSpoken = turns.some(({ role }) => role !== 'system');
-  const isLost = isSpoken && messages.every(({ role }) => role === 'system');
-  if (!sameProtocol && (messages.length === 0 || isLost)) throw noContent();
-  return messages;
 };

@@ -1,12 +1,11 @@
+import { lossesBeyond } from '#late/crossing';
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { asArray, asRecord, type Json } from '../bytes/json.ts';
-import { createCacheLosses } from '../cache/members.ts';
 import { encodeMaxTokens, fitReasoning } from '../fit-effort.ts';
 import { type Fitted, fitRequest, fitSchema, partsRefused } from '../fit-request.ts';
 import type { GenerationRequest, Tool, ToolChoice } from '../generation.ts';
 import { reminderOf } from '../instructions.ts';
-import { partsBeyond } from '../ledger/extras.ts';
-import { essentialBeyond, lossesBeyond } from '../ledger/ledger.ts';
+import { essentialBeyond, partsBeyond } from '../ledger/extras.ts';
 import { budgetOfEffort, type Profile } from '../profile.ts';
 import type { WireTarget } from '../protocol.ts';
 import { sharedFor } from '../shared-members.ts';
@@ -125,7 +124,7 @@ export const losses = (
   ...lossesBeyond(NAME, request, received, {
     strict: () => false,
     thinking: ({ signature }) => Boolean(signature),
-    cache: createCacheLosses(request, { to: NAME, profile: {} }),
+    profile: {},
   }),
 ];
 

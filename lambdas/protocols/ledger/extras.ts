@@ -1,7 +1,8 @@
 import { isEmpty } from '../../support/omit-undefined.ts';
 import { asRecord, asString, type Json } from '../bytes/json.ts';
 import type { Block, DocumentBlock, Extras, GenerationRequest } from '../generation.ts';
-import type { ProtocolName } from '../protocol-name.ts';
+import type { CallerProtocolName, ProtocolName, UpstreamProtocolName } from '../protocol-name.ts';
+import { ESSENTIAL, isOneOf } from './paths.ts';
 
 /** Fields that only `protocol` has, unchanged, without nulls. */
 export const makeExtras = <Name extends ProtocolName>(
@@ -53,3 +54,15 @@ export const partsBeyond = (
   }
   return names;
 };
+
+/** The fields that only a target of the caller's protocol can be sent, if `to` is another one. */
+export const essentialBeyond = (
+  to: UpstreamProtocolName,
+  { protocol: from, fields }: Extras<CallerProtocolName>,
+): string[] =>
+  from === to
+    ? []
+    : Object.keys(fields).filter((name) => {
+        const defaults = Object.hasOwn(ESSENTIAL[from], name) ? ESSENTIAL[from][name] : undefined;
+        return defaults !== undefined && !isOneOf(defaults)(fields[name]);
+      });

@@ -1,15 +1,13 @@
 import { isRecord } from '../../support/readers.ts';
 import { asRecord, type Json } from '../bytes/json.ts';
-import type { CachePlace, createCacheLosses } from '../cache/members.ts';
+import { type CachePlace, createCacheLosses } from '../cache/fit-marks.ts';
 import type { Extras, GenerationRequest, ThinkingBlock } from '../generation.ts';
+import type { Profile } from '../profile.ts';
 import type { CallerProtocolName, UpstreamProtocolName } from '../protocol-name.ts';
 import { keptThinking } from '../thinking/origin.ts';
 import { CARRIED, type Fate, type ObjectRow, type Row } from './fates/rows.ts';
-import { FATES, PATHS } from './fates.ts';
-
-/** A name is text of the caller's; only a plain one may be in a header. */
-const PLAIN = /^[\w.-]{1,64}$/;
-export const plain = (name: string): string => (PLAIN.test(name) ? name : '*');
+import { FATES } from './fates.ts';
+import { PATHS, plain } from './paths.ts';
 
 /** Stands before the kind of a list's item, which is empty if items have none. */
 const ITEM = '[';
@@ -33,11 +31,11 @@ const pathOf = (steps: string[]): string => {
 type Forms = {
   strict(schema: Json): boolean;
   thinking(block: ThinkingBlock): boolean;
-  /** What is lost of a member about caches. */
-  cache: ReturnType<typeof createCacheLosses>;
 };
 
-type Walk = Pick<Forms, 'strict' | 'cache'> & {
+type Walk = Pick<Forms, 'strict'> & {
+  /** What is lost of a member about caches. */
+  cache: ReturnType<typeof createCacheLosses>;
   to: UpstreamProtocolName;
   /** Where the walk is: a path is built of it for what is lost only. */
   steps: string[];
@@ -169,12 +167,12 @@ export const lossesBeyond = (
   to: UpstreamProtocolName,
   request: GenerationRequest,
   received: unknown,
-  forms: Forms,
+  forms: Forms & { profile: Profile },
 ): string[] => {
-  const { protocol: from } = request.extras;
-  if (from === to) return [];
+  const cache = createCacheLosses(request, { to, profile: forms.profile });
+  const { strict } = forms;
   return [
-    ...ledgerOf({ from, to, received, strict: forms.strict, cache: forms.cache }).named,
+    ...ledgerOf({ from: request.extras.protocol, to, received, strict, cache }).named,
     ...lostThinking(request, forms),
   ];
 };
@@ -187,17 +185,4 @@ export const isDefault = (
 ): boolean => {
   const row = FATES[protocol].members[name];
   return value == null || (row !== undefined && 'isDefault' in row && row.isDefault(value));
-};
-
-/** The fields that only a target of the caller's protocol can be sent, if `to` is another one. */
-export const essentialBeyond = (
-  to: UpstreamProtocolName,
-  extras: Extras<CallerProtocolName>,
-): string[] => {
-  const { protocol: from, fields } = extras;
-  if (from === to) return [];
-  const { members } = FATES[from];
-  return Object.keys(fields).filter(
-    (name) => members[name]?.is === 'essential' && !isDefault(extras, name, fields[name]),
-  );
 };

@@ -1,3 +1,4 @@
+import { encodeMessagesTurns } from '#late/encoders';
 import { editMessages, isBlankText, setMember, withEdits, withoutNulls } from '../bytes/edits.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { isSameJson } from '../bytes/numbers.ts';
@@ -17,7 +18,6 @@ import { NAME } from './name.ts';
 import { encodeEffort, fitTo } from './request.ts';
 import { encodeThinking } from './thinking.ts';
 import { encodeToolChoice } from './tools.ts';
-import { encodeTurns } from './turns.ts';
 
 type Path = Edit['path'];
 
@@ -196,7 +196,7 @@ const messageEdits = (message: Json, index: number, context: Context): Edit[] =>
 
 /** The history in the canonical form's order and ids, where the vendor would reject it as it is. */
 const repaired = ({ received, fitted, target }: Context): Edit[] => {
-  const encoded = encodeTurns(fitted, target);
+  const encoded = encodeMessagesTurns(fitted, target);
   const edits = [
     ...instructionEdits(encoded.messages, fitted, false),
     ...rejectedMembers(encoded, target),

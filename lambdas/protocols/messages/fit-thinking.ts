@@ -1,6 +1,6 @@
 import type { Fitted } from '../fit-request.ts';
 import type { GenerationRequest, Reasoning } from '../generation.ts';
-import { PATHS } from '../ledger/fates.ts';
+import { PATHS } from '../ledger/paths.ts';
 import { budgetOfEffort, effortOfBudget, fitEffort, type Profile } from '../profile.ts';
 import type { WireTarget } from '../protocol.ts';
 import { isToolForced, MIN_BUDGET } from './thinking.ts';

@@ -1,3 +1,4 @@
+import { encodeMessagesRequest } from '#late/encoders';
 import { asCount, asRecord } from '../bytes/json.ts';
 import { markingOf } from '../cache/marks.ts';
 import {
@@ -15,7 +16,7 @@ import { encodeError, encodeStreamError } from './error.ts';
 import { headersFor } from './headers.ts';
 import { NAME } from './name.ts';
 import { createRelay } from './relay.ts';
-import { cannotSay, decodeCountRequest, decodeRequest, encodeRequest, losses } from './request.ts';
+import { cannotSay, decodeCountRequest, decodeRequest, losses } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 
 const limitHeaders = ({ limit, remaining, resetAt }: RequestLimits): HeaderMap => ({
@@ -31,7 +32,7 @@ export const messages: CallerProtocol & UpstreamProtocol & { name: typeof NAME }
   isTerminal: (message) => 'event' in message && message.event === 'message_stop',
   decodeRequest,
   decodeCountRequest,
-  encodeRequest,
+  encodeRequest: encodeMessagesRequest,
   editsOf,
   decodeResponse,
   encodeResponse,

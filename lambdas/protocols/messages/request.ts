@@ -1,39 +1,25 @@
+import { isDefault, lossesBeyond } from '#late/crossing';
 import { invalidRequest } from '../../support/errors.ts';
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import { parseWire } from '../../support/schema.ts';
-import { withEdits } from '../bytes/edits.ts';
-import { asArray, asRecord, type Json, listOf } from '../bytes/json.ts';
-import { markingOf, marksOf } from '../cache/marks.ts';
-import { cacheLosses, createCacheLosses, rejectedMembers, withMarksFor } from '../cache/members.ts';
+import { listOf } from '../bytes/json.ts';
+import { cacheLosses } from '../cache/members.ts';
 import { type Fitted, fitRequest, fitSchema, partsRefused } from '../fit-request.ts';
 import type { DocumentBlock, GenerationRequest, Reasoning } from '../generation.ts';
-import { instructionEdits } from '../instructions.ts';
-import { extraFieldsFor, makeExtras, partsBeyond } from '../ledger/extras.ts';
-import { essentialBeyond, isDefault, lossesBeyond, plain } from '../ledger/ledger.ts';
+import { essentialBeyond, extraFieldsFor, makeExtras, partsBeyond } from '../ledger/extras.ts';
+import { plain } from '../ledger/paths.ts';
 import { isPdf } from '../media.ts';
 import type { Profile } from '../profile.ts';
 import type { CallerHeaders, WireTarget } from '../protocol.ts';
-import { sharedFor, sharedIn } from '../shared-members.ts';
+import { sharedIn } from '../shared-members.ts';
 import { lostGrammar } from '../tools/custom.ts';
 import { fitThinking } from './fit-thinking.ts';
 import { BETA_HEADER, callerHeaders, losesBeta, withCallerBetas } from './headers.ts';
 import { NAME } from './name.ts';
-import {
-  decodeResponseFormat,
-  encodeResponseFormat,
-  isWithinStrict,
-  withInstruction,
-} from './response-format.ts';
+import { decodeResponseFormat, isWithinStrict, withInstruction } from './response-format.ts';
 import { encodeThinking, modeOf } from './thinking.ts';
-import {
-  decodeParallel,
-  decodeTool,
-  decodeToolChoice,
-  encodeToolChoice,
-  encodeTools,
-  fitAllowed,
-} from './tools.ts';
-import { assertContent, decodeMessage, decodeSystem, encodeTurns } from './turns.ts';
+import { decodeParallel, decodeTool, decodeToolChoice, fitAllowed } from './tools.ts';
+import { assertContent, decodeMessage, decodeSystem } from './turns.ts';
 import { CountRequest, MessagesRequest } from './wire.ts';
 
 // --- wire -> canonical ---
@@ -140,28 +126,6 @@ export const encodeEffort = ({ reasoning }: GenerationRequest): string | undefin
   return reasoning?.effort === 'minimal' ? 'low' : reasoning?.effort;
 };
 
-const encodeOutputConfig = (request: GenerationRequest) => {
-  const config = omitUndefined({
-    effort: encodeEffort(request),
-    format: encodeResponseFormat(request),
-  });
-  return isEmpty(config) ? undefined : config;
-};
-
-/** The vendor's limit on end-user ids; callers of other protocols may exceed it. */
-const MAX_USER_LENGTH = 256;
-
-const encodeUser = ({ user, extras }: GenerationRequest) =>
-  user === undefined || (extras.protocol !== NAME && user.length > MAX_USER_LENGTH)
-    ? undefined
-    : { user_id: user };
-
-/** A field made of its passed-through members and its canonical ones; absent if it has neither. */
-const mergeField = (passthrough: unknown, canonical: object | undefined) =>
-  passthrough === undefined && canonical === undefined
-    ? undefined
-    : { ...asRecord(passthrough), ...canonical };
-
 /** The request as the target's model accepts it. */
 export const fitTo = (original: GenerationRequest, target: WireTarget): Fitted => {
   const { request, dropped } = fitRequest(original, target);
@@ -178,7 +142,7 @@ const lostSampling = (request: GenerationRequest, target: WireTarget): string[] 
   const { temperature, topP: top_p, topK: top_k } = request;
   const { sampling } = encodeThinking(request, {}, { target, cap: Number.POSITIVE_INFINITY });
   return Object.entries({ temperature, top_p, top_k }).flatMap(([name, value]) =>
-    isDefault(request.extras, name, value) || name in sampling ? [] : [name],
+    value == null || name in sampling || isDefault(request.extras, name, value) ? [] : [name],
   );
 };
 
@@ -209,66 +173,17 @@ export const losses = (
   return [
     ...dropped,
     ...lostSampling(request, target),
-    ...(isOwn ? cacheLosses(received, target, original.turns) : []),
-    ...lossesBeyond(NAME, request, received, {
-      strict: (schema) => isWithinStrict(fitSchema(schema, target)),
-      thinking: ({ signature }) => Boolean(signature),
-      cache: createCacheLosses(original, { to: NAME, profile: target }),
-    }),
+    ...(isOwn
+      ? cacheLosses(received, target, original.turns)
+      : lossesBeyond(NAME, request, received, {
+          strict: (schema) => isWithinStrict(fitSchema(schema, target)),
+          thinking: ({ signature }) => Boolean(signature),
+          profile: target,
+        })),
     ...lostSettings(request, target),
     ...lostGrammar(request),
     ...(losesBeta(target, original) ? [BETA_HEADER] : []),
   ];
-};
-
-/** @throws ApiError 400 when no part of the conversation has a form in this protocol. */
-export const encodeRequest = (
-  original: GenerationRequest,
-  catalogTarget: WireTarget,
-): Record<string, unknown> => {
-  const target = withCallerBetas(catalogTarget, original);
-  const fitted = fitTo(original, target).request;
-  const request = withMarksFor(fitted, { to: NAME, profile: target });
-  const passthrough = extraFieldsFor(NAME, request.extras);
-  const {
-    thinking: _thinking,
-    context_management: _management,
-    output_config: config,
-    metadata,
-    ...fields
-  } = passthrough;
-  const shared = sharedFor(NAME, request);
-  const tools = encodeTools(request);
-  const { maxTokens } = request;
-  const limit = target.maxOutputTokens;
-  const isLowered = maxTokens !== undefined && maxTokens > limit;
-  const cap = isLowered ? limit : Number.POSITIVE_INFINITY;
-  const { thinking, sampling, contextManagement } = encodeThinking(request, passthrough, {
-    target,
-    cap,
-  });
-  const wire: Json = omitUndefined({
-    ...fields,
-    ...shared,
-    model: target.model,
-    ...encodeTurns(request, target),
-    max_tokens: isLowered ? limit : (maxTokens ?? limit),
-    stream: request.stream,
-    ...sampling,
-    stop_sequences: request.stop,
-    tools: tools.length > 0 ? tools : undefined,
-    tool_choice: tools.length > 0 ? encodeToolChoice(request) : undefined,
-    thinking,
-    output_config: mergeField(config ?? shared.output_config, encodeOutputConfig(request)),
-    context_management: contextManagement,
-    metadata: mergeField(metadata ?? shared.metadata, encodeUser(request)),
-  });
-  const { by, why } = markingOf(original, target);
-  const marked = by === 'router' ? withEdits(wire, marksOf(wire, why)) : wire;
-  return withEdits(marked, [
-    ...rejectedMembers(marked, target),
-    ...instructionEdits(asArray(marked.messages), request, false),
-  ]);
 };
 
 /** The vendor reads PDFs and plain text only. */

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
+import { closedSchema } from '#late/crossing';
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import { asRecord, type Json } from '../bytes/json.ts';
 import type { GenerationRequest, ResponseFormat } from '../generation.ts';
 import { instruct } from '../instructions.ts';
-import { closedSchema } from './closed-schema.ts';
 import { NAME } from './name.ts';
 
 type JsonSchemaFormat = Extract<ResponseFormat, { type: 'json-schema' }>;

@@ -1,14 +1,11 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
-import { asRecord, type Json } from '../bytes/json.ts';
 import type { Fitted } from '../fit-request.ts';
 import type { GenerationRequest, NativeTool, Tool, ToolChoice } from '../generation.ts';
 import { instruct } from '../instructions.ts';
 import { extrasIfAny } from '../ledger/extras.ts';
-import { PATHS } from '../ledger/fates.ts';
-import { clientTool, originalTool } from './client-tools.ts';
-import { fieldsOf } from './content.ts';
+import { PATHS } from '../ledger/paths.ts';
+import { clientTool } from './client-tools.ts';
 import { NAME } from './name.ts';
-import { isWithinStrict } from './response-format.ts';
 import type { WireTool, WireToolChoice } from './wire.ts';
 
 export const decodeTool = (tool: WireTool): Tool | NativeTool => {
@@ -30,33 +27,6 @@ export const decodeParallel = (choice: WireToolChoice | undefined): boolean | un
   const { disable_parallel_tool_use: disabled } = choice;
   return disabled === undefined ? undefined : !disabled;
 };
-
-/** Chat callers put a tool's extra fields next to its `function` or inside it. */
-const toolFields = ({ extras }: Tool): Json => {
-  const inside = asRecord(extras?.fields.function);
-  return {
-    ...fieldsOf(extras && inside && { protocol: extras.protocol, fields: inside }),
-    ...fieldsOf(extras),
-  };
-};
-
-/** Strict mode accepts fewer schemas than chat's. */
-const strictOf = ({ strict, parameters }: Tool, sameProtocol: boolean): boolean | undefined =>
-  sameProtocol || !strict || isWithinStrict(parameters) ? strict : undefined;
-
-const encodeTool = (tool: Tool | NativeTool, sameProtocol: boolean): Json[] => {
-  if ('native' in tool) return tool.protocol === NAME ? [tool.value] : [];
-  const original = originalTool(tool);
-  if (original) return [original];
-  const { name, description, parameters } = tool;
-  const strict = strictOf(tool, sameProtocol);
-  // The vendor requires an object schema; chat functions may have no parameters.
-  const schema = { type: 'object', ...parameters };
-  return [omitUndefined({ ...toolFields(tool), name, description, input_schema: schema, strict })];
-};
-
-export const encodeTools = ({ tools = [], extras }: GenerationRequest): Json[] =>
-  tools.flatMap((tool) => encodeTool(tool, extras.protocol === NAME));
 
 /**
  * Names the tools of a choice among some of them in words: the protocol's choice has none or one, and without the others in

@@ -1,20 +1,13 @@
+import { lossesBeyond, withMarksFor } from '#late/crossing';
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { withEdits } from '../bytes/edits.ts';
 import { asRecord, type Json } from '../bytes/json.ts';
-import {
-  cacheLosses,
-  createCacheLosses,
-  knownFields,
-  rejectedMembers,
-  sessionKey,
-  withMarksFor,
-} from '../cache/members.ts';
+import { cacheLosses, knownFields, rejectedMembers, sessionKey } from '../cache/members.ts';
 import { encodeMaxTokens, encodeUser, fitReasoning } from '../fit-effort.ts';
 import { type Fitted, fitRequest, fitSchema, partsRefused } from '../fit-request.ts';
 import type { GenerationRequest, ResponseFormat, TextInput, Tool } from '../generation.ts';
 import { reminderOf } from '../instructions.ts';
-import { extraFieldsFor, partsBeyond } from '../ledger/extras.ts';
-import { essentialBeyond, lossesBeyond } from '../ledger/ledger.ts';
+import { essentialBeyond, extraFieldsFor, partsBeyond } from '../ledger/extras.ts';
 import type { Profile } from '../profile.ts';
 import type { WireTarget } from '../protocol.ts';
 import { sharedFor } from '../shared-members.ts';
@@ -146,14 +139,15 @@ export const losses = (
   const { store } = (isSame ? received : {}) as Json;
   return [
     ...fitTo(request, target).dropped,
-    ...(isSame ? cacheLosses(received, target) : []),
+    ...(isSame
+      ? cacheLosses(received, target)
+      : lossesBeyond(NAME, request, received, {
+          strict: (schema) => isStrictSchema(fitSchema(schema, target)),
+          thinking: ({ signature }) => Boolean(signature),
+          profile: target,
+        })),
     // The vendor stores a response unless the request rejects it.
     ...(isSame && target.store !== true && store !== false ? ['store'] : []),
-    ...lossesBeyond(NAME, request, received, {
-      strict: (schema) => isStrictSchema(fitSchema(schema, target)),
-      thinking: ({ signature }) => Boolean(signature),
-      cache: createCacheLosses(request, { to: NAME, profile: target }),
-    }),
   ];
 };
 

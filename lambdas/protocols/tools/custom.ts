@@ -1,7 +1,7 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { asString, readJsonObject } from '../bytes/json.ts';
 import type { Block, GenerationRequest, NativeTool, Tool, Turn } from '../generation.ts';
-import { PATHS } from '../ledger/fates.ts';
+import { PATHS } from '../ledger/paths.ts';
 
 /** Parameters of the function that represents a custom tool, whose input is one text. */
 const TEXT_INPUT = {

@@ -20,7 +20,7 @@ import {
   all,
   carried,
   carriedTo,
-  essential,
+  essentials,
   harmless,
   kinds,
   list,
@@ -124,7 +124,5 @@ export const chat = object('model stream max_tokens max_completion_tokens stop r
   ...all(LABEL, 'user metadata'),
   ...OF_REQUEST,
   prediction: harmless('guess'),
-  ...all(essential(), 'web_search_options audio'),
-  modalities: essential('text'),
-  n: essential(1),
+  ...essentials('chat'),
 });

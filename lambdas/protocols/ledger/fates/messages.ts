@@ -17,7 +17,7 @@ import {
   cache,
   carried,
   carriedTo,
-  essential,
+  essentials,
   harmless,
   kinds,
   list,
@@ -112,5 +112,5 @@ export const messages = object('model max_tokens stream stop_sequences', {
   safeguards: harmless('agent'),
   service_tier: namedBut('auto', 'standard_only'),
   speed: namedBut('standard'),
-  mcp_servers: essential(),
+  ...essentials('messages'),
 });

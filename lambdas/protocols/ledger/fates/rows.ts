@@ -1,8 +1,6 @@
-import { withoutSpelling } from '../../../support/readers.ts';
-import type { CachePlace } from '../../cache/members.ts';
-import type { UpstreamProtocolName } from '../../protocol-name.ts';
-
-type IsDefault = (value: unknown) => boolean;
+import type { CachePlace } from '../../cache/fit-marks.ts';
+import type { CallerProtocolName, UpstreamProtocolName } from '../../protocol-name.ts';
+import { ESSENTIAL, type IsDefault, isOneOf } from '../paths.ts';
 
 /** What becomes of a member of a request on a target of another protocol. */
 export type Fate =
@@ -37,11 +35,6 @@ type Members = Record<string, Row>;
 
 const rowsOf = (rows: Members): Rows => Object.assign(Object.create(null), rows);
 
-const isOneOf =
-  (values: readonly unknown[]): IsDefault =>
-  (value) =>
-    [value].flat().every((one) => values.includes(withoutSpelling(one)));
-
 /** A default matters where a target's model rejects the member. */
 export const carried = (...defaults: unknown[]): Row => ({
   is: 'carried',
@@ -64,10 +57,13 @@ export const cache = (at: CachePlace): Row => ({ is: 'cache', at });
 
 export const harmless = (why: string): Row => ({ is: 'harmless', why });
 
-export const essential = (...defaults: unknown[]): Row => ({
-  is: 'essential',
-  isDefault: isOneOf(defaults),
-});
+export const essentials = (from: CallerProtocolName): Members =>
+  Object.fromEntries(
+    Object.entries(ESSENTIAL[from]).map(([name, defaults]) => [
+      name,
+      { is: 'essential', isDefault: isOneOf(defaults) },
+    ]),
+  );
 
 /** The same row for several members, separated by spaces. */
 export const all = (row: Row, names: string): Members =>

@@ -1,0 +1,57 @@
+import { withMarksFor } from '#late/crossing';
+import { omitUndefined } from '../../support/omit-undefined.ts';
+import { withEdits } from '../bytes/edits.ts';
+import { asArray, type Json } from '../bytes/json.ts';
+import { knownFields, rejectedMembers, sessionKey } from '../cache/members.ts';
+import { encodeMaxTokens, encodeUser } from '../fit-effort.ts';
+import type { GenerationRequest } from '../generation.ts';
+import { instructionEdits } from '../instructions.ts';
+import { extraFieldsFor } from '../ledger/extras.ts';
+import type { WireTarget } from '../protocol.ts';
+import { withReasoningHistory, withShortCallIds } from './compat.ts';
+import { encodeTurns } from './encode-turns.ts';
+import { NAME } from './name.ts';
+import { fitTo } from './request.ts';
+import { encodeResponseFormat } from './response-format.ts';
+import { encodeToolFields } from './tools.ts';
+
+/** @throws ApiError 400 when no part of the conversation has a form in this protocol. */
+export const encodeRequest = (
+  original: GenerationRequest,
+  target: WireTarget,
+): Record<string, unknown> => {
+  const fitted = fitTo(original, target).request;
+  const request = withMarksFor(fitted, { to: NAME, profile: target });
+  const {
+    max_completion_tokens: newerName,
+    stream_options: options,
+    functions: _mark,
+    ...fields
+  } = { ...knownFields(request.chatFields, target), ...extraFieldsFor(NAME, request.extras) };
+  const sameProtocol = request.extras.protocol === NAME;
+  const tokensField = newerName === undefined ? 'max_tokens' : 'max_completion_tokens';
+  const wire: Json = omitUndefined({
+    ...fields,
+    model: target.model,
+    messages: encodeTurns(withReasoningHistory(withShortCallIds(request, target), target)),
+    stream: request.stream,
+    // Always requested: callers of other protocols need the usage.
+    stream_options: request.stream ? { ...(options ?? {}), include_usage: true } : undefined,
+    [target.maxTokensField ?? tokensField]: encodeMaxTokens(request, target),
+    temperature: request.temperature,
+    top_p: request.topP,
+    top_k: sameProtocol ? request.topK : undefined,
+    stop: request.stop,
+    n: request.choices,
+    ...encodeToolFields(request),
+    response_format:
+      request.responseFormat && encodeResponseFormat(request.responseFormat, sameProtocol),
+    reasoning_effort: request.reasoning?.effort,
+    user: encodeUser(request),
+    prompt_cache_key: fields.prompt_cache_key ?? sessionKey(request, target),
+  });
+  return withEdits(wire, [
+    ...rejectedMembers(wire, target),
+    ...instructionEdits(asArray(wire.messages), request, true),
+  ]);
+};

@@ -1,0 +1,4 @@
+/** What only a request needs whose target has another protocol, or whose values a target rejects: a separate file in the bundle. */
+export { marksOf, withMarksFor } from './cache/fit-marks.ts';
+export { isDefault, lossesBeyond } from './ledger/ledger.ts';
+export { closedSchema } from './messages/closed-schema.ts';

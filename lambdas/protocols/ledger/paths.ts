@@ -1,0 +1,55 @@
+import { withoutSpelling } from '../../support/readers.ts';
+import type { CallerProtocolName } from '../protocol-name.ts';
+
+/** A name is text of the caller's; only a plain one may be in a header. */
+const PLAIN = /^[\w.-]{1,64}$/;
+export const plain = (name: string): string => (PLAIN.test(name) ? name : '*');
+
+/** The paths of what an encoder decides by the target's model or by the value. */
+export const PATHS = {
+  chat: {
+    allowed: 'tool_choice.allowed_tools',
+    effort: 'reasoning_effort',
+    thinking: 'reasoning_effort',
+    stop: 'stop',
+    parallel: 'parallel_tool_calls',
+    grammar: 'tools[custom].custom.format',
+    unsigned: 'messages[assistant].reasoning_content',
+    signed: 'messages[assistant].reasoning_details[]',
+    redacted: 'messages[assistant].reasoning_details[]',
+  },
+  messages: {
+    allowed: 'tool_choice',
+    effort: 'output_config.effort',
+    thinking: 'thinking',
+    stop: 'stop_sequences',
+    parallel: 'tool_choice.disable_parallel_tool_use',
+    grammar: 'tools[custom].format',
+    unsigned: 'messages[assistant].content[thinking]',
+    signed: 'messages[assistant].content[thinking]',
+    redacted: 'messages[assistant].content[redacted_thinking]',
+  },
+  responses: {
+    allowed: 'tool_choice.tools',
+    effort: 'reasoning.effort',
+    thinking: 'reasoning.effort',
+    stop: 'stop',
+    parallel: 'parallel_tool_calls',
+    grammar: 'tools[custom].format',
+    ...{ unsigned: 'input[reasoning]', signed: 'input[reasoning]', redacted: 'input[reasoning]' },
+  },
+} satisfies Record<CallerProtocolName, Record<string, string>>;
+
+export type IsDefault = (value: unknown) => boolean;
+
+export const isOneOf =
+  (values: readonly unknown[]): IsDefault =>
+  (value) =>
+    [value].flat().every((one) => values.includes(withoutSpelling(one)));
+
+/** Fields without which the response is another one unless they have one of these values, so that only targets of the protocol serve them. */
+export const ESSENTIAL: Record<CallerProtocolName, Record<string, unknown[]>> = {
+  chat: { web_search_options: [], audio: [], modalities: ['text'], n: [1] },
+  messages: { mcp_servers: [] },
+  responses: {},
+};

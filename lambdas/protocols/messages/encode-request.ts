@@ -1,0 +1,91 @@
+import { marksOf, withMarksFor } from '#late/crossing';
+import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
+import { withEdits } from '../bytes/edits.ts';
+import { asArray, asRecord, type Json } from '../bytes/json.ts';
+import { markingOf } from '../cache/marks.ts';
+import { rejectedMembers } from '../cache/members.ts';
+import type { GenerationRequest } from '../generation.ts';
+import { instructionEdits } from '../instructions.ts';
+import { extraFieldsFor } from '../ledger/extras.ts';
+import type { WireTarget } from '../protocol.ts';
+import { sharedFor } from '../shared-members.ts';
+import { encodeTools } from './encode-tools.ts';
+import { encodeTurns } from './encode-turns.ts';
+import { withCallerBetas } from './headers.ts';
+import { NAME } from './name.ts';
+import { encodeEffort, fitTo } from './request.ts';
+import { encodeResponseFormat } from './response-format.ts';
+import { encodeThinking } from './thinking.ts';
+import { encodeToolChoice } from './tools.ts';
+
+const encodeOutputConfig = (request: GenerationRequest) => {
+  const config = omitUndefined({
+    effort: encodeEffort(request),
+    format: encodeResponseFormat(request),
+  });
+  return isEmpty(config) ? undefined : config;
+};
+
+/** The vendor's limit on end-user ids; callers of other protocols may exceed it. */
+const MAX_USER_LENGTH = 256;
+
+const encodeUser = ({ user, extras }: GenerationRequest) =>
+  user === undefined || (extras.protocol !== NAME && user.length > MAX_USER_LENGTH)
+    ? undefined
+    : { user_id: user };
+
+/** A field made of its passed-through members and its canonical ones; absent if it has neither. */
+const mergeField = (passthrough: unknown, canonical: object | undefined) =>
+  passthrough === undefined && canonical === undefined
+    ? undefined
+    : { ...asRecord(passthrough), ...canonical };
+
+/** @throws ApiError 400 when no part of the conversation has a form in this protocol. */
+export const encodeRequest = (
+  original: GenerationRequest,
+  catalogTarget: WireTarget,
+): Record<string, unknown> => {
+  const target = withCallerBetas(catalogTarget, original);
+  const fitted = fitTo(original, target).request;
+  const request = withMarksFor(fitted, { to: NAME, profile: target });
+  const passthrough = extraFieldsFor(NAME, request.extras);
+  const {
+    thinking: _thinking,
+    context_management: _management,
+    output_config: config,
+    metadata,
+    ...fields
+  } = passthrough;
+  const shared = sharedFor(NAME, request);
+  const tools = encodeTools(request);
+  const { maxTokens } = request;
+  const limit = target.maxOutputTokens;
+  const isLowered = maxTokens !== undefined && maxTokens > limit;
+  const cap = isLowered ? limit : Number.POSITIVE_INFINITY;
+  const { thinking, sampling, contextManagement } = encodeThinking(request, passthrough, {
+    target,
+    cap,
+  });
+  const wire: Json = omitUndefined({
+    ...fields,
+    ...shared,
+    model: target.model,
+    ...encodeTurns(request, target),
+    max_tokens: isLowered ? limit : (maxTokens ?? limit),
+    stream: request.stream,
+    ...sampling,
+    stop_sequences: request.stop,
+    tools: tools.length > 0 ? tools : undefined,
+    tool_choice: tools.length > 0 ? encodeToolChoice(request) : undefined,
+    thinking,
+    output_config: mergeField(config ?? shared.output_config, encodeOutputConfig(request)),
+    context_management: contextManagement,
+    metadata: mergeField(metadata ?? shared.metadata, encodeUser(request)),
+  });
+  const { by, why } = markingOf(original, target);
+  const marked = by === 'router' ? withEdits(wire, marksOf(wire, why)) : wire;
+  return withEdits(marked, [
+    ...rejectedMembers(marked, target),
+    ...instructionEdits(asArray(marked.messages), request, false),
+  ]);
+};
