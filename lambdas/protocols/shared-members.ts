@@ -14,11 +14,9 @@ import {
 /** A member, or a member of one. */
 type Path = readonly [string] | readonly [string, string];
 
-type SharedMember = {
+/** Where each protocol has the member; what `chat` calls it names it inside the router. */
+type SharedMember = { [Name in Exclude<UpstreamProtocolName, 'chat'>]?: Path } & {
   chat: readonly [string];
-  messages?: Path;
-  responses?: Path;
-  gemini?: Path;
   /** Values that ask for what a target does anyway: their loss is not named. */
   usual?: readonly unknown[];
   /** It names the request for its sender: its loss changes no response. */

@@ -7,6 +7,7 @@ import { createRandom, type Random } from '../simulation/random.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { isObject } from '../support/strict-upstream/checker.ts';
 import type { Meant } from '../support/strict-upstream/wire-response.ts';
+import { WIRES, type Wire } from '../support/wires.ts';
 import {
   type Caller,
   type Conversation,
@@ -16,12 +17,11 @@ import {
   questionOf,
   requestOf,
   statementsOf,
-  type Wire,
 } from './conversation.ts';
 import { pickFrom, sizesFor, textOf } from './random-values.ts';
 import { readRequest } from './read-request.ts';
 import { type Read, readResponse } from './read-response.ts';
-import { PAIRS, PATHS, WIRES, withStrictFleet } from './strict-fleet.ts';
+import { PAIRS, PATHS, withStrictFleet } from './strict-fleet.ts';
 
 const { ANSWERS_MINUTES, ANSWERS_SEED } = process.env;
 const FIRST_SEED = Number(ANSWERS_SEED ?? 1);

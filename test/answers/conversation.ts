@@ -1,6 +1,7 @@
-import type { CallerProtocolName, UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
 import type { Random } from '../simulation/random.ts';
 import type { Meant } from '../support/strict-upstream/wire-response.ts';
+import type { Wire } from '../support/wires.ts';
 import { argumentsOf, pickFrom, textOf } from './random-values.ts';
 
 type Call = { id: string; name: string; arguments: string; result: string };
@@ -20,7 +21,6 @@ export type Conversation = {
 };
 
 /** Protocols of upstreams. */
-export type Wire = UpstreamProtocolName;
 export type Caller = CallerProtocolName;
 
 const PNG =

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { modelOn, targetAt } from '../support/models.ts';
 import { send } from '../support/send.ts';
-import { PAIRS, PATHS, WIRES, withStrictFleet } from './strict-fleet.ts';
+import { WIRES } from '../support/wires.ts';
+import { PAIRS, PATHS, withStrictFleet } from './strict-fleet.ts';
 
 const strict = withStrictFleet(({ urls }) =>
   WIRES.flatMap((wire) =>

@@ -17,7 +17,8 @@ import { PAIRS, type Pair } from '../support/sdk-requests.ts';
 import { fc } from '../support/seeds.ts';
 import { send } from '../support/send.ts';
 import { VENDORS, wireAt } from '../support/strict-upstream/vendors.ts';
-import { PATHS, WIRES } from './strict-fleet.ts';
+import { WIRES } from '../support/wires.ts';
+import { PATHS } from './strict-fleet.ts';
 
 type Json = Record<string, unknown>;
 

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll } from 'vitest';
 import type { Model } from '../../lambdas/catalog/catalog.ts';
-import { CALLER_PROTOCOLS, UPSTREAM_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
+import { CALLER_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { CANARIES } from '../support/leak-watch.ts';
 import { type StrictUpstream, startStrictUpstream } from '../support/strict-upstream/server.ts';
+import { WIRES } from '../support/wires.ts';
 
 /** Protocols of targets. */
-export const WIRES = UPSTREAM_PROTOCOLS;
 
 /** Each way from a caller to a target. */
 export const PAIRS = CALLER_PROTOCOLS.flatMap((caller) => WIRES.map((wire) => ({ caller, wire })));

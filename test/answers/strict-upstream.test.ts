@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { SEAL } from '../support/strict-upstream/responses-rules.ts';
-import { VENDORS, type Wire } from '../support/strict-upstream/vendors.ts';
-import { WIRES } from './strict-fleet.ts';
+import { VENDORS } from '../support/strict-upstream/vendors.ts';
+import { WIRES, type Wire } from '../support/wires.ts';
 
 const call = { id: 'call_1', type: 'function', function: { name: 'read', arguments: '{"a":1}' } };
 const tool = { type: 'function', function: { name: 'read', parameters: { type: 'object' } } };

@@ -7,10 +7,10 @@ import { modelOn, targetAt } from '../support/models.ts';
 import { fc } from '../support/seeds.ts';
 import { send } from '../support/send.ts';
 import { CREATED_AT } from '../support/strict-upstream/responses-response.ts';
-import { PAIRS, PATHS, WIRES } from './strict-fleet.ts';
+import { WIRES, type Wire } from '../support/wires.ts';
+import { PAIRS, PATHS } from './strict-fleet.ts';
 
 type Caller = keyof typeof PATHS;
-type Wire = (typeof WIRES)[number];
 
 /** Spellings that a reader with 64-bit floating-point numbers changes. */
 const NUMBERS = [

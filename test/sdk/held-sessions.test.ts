@@ -1,12 +1,12 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
-import { UPSTREAM_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 import { useRouter } from '../support/local.ts';
 import { modelOn, targetAt } from '../support/models.ts';
+import { WIRES } from '../support/wires.ts';
 
 /** Sessions of an agent with tools, held through each pair of a caller's and an upstream's protocol by official SDKs. */
-const models = UPSTREAM_PROTOCOLS.map((protocol) =>
+const models = WIRES.map((protocol) =>
   modelOn([targetAt('https://upstream.example', { protocol, upstream: protocol })], {
     id: `held/${protocol}`,
   }),
@@ -121,7 +121,7 @@ const onResponses = (model: string): Say => {
 
 const CALLERS = { chat: onChat, messages: onMessages, responses: onResponses };
 
-describe.each(UPSTREAM_PROTOCOLS)('an upstream of %s', (protocol) => {
+describe.each(WIRES)('an upstream of %s', (protocol) => {
   test.each(Object.entries(CALLERS))(
     'a session of 20 steps with tools by an official SDK of %s ends in the same files',
     async (_, open) => {

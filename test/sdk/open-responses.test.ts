@@ -1,17 +1,14 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import {
-  UPSTREAM_PROTOCOLS,
-  type UpstreamProtocolName,
-} from '../../lambdas/protocols/protocol-name.ts';
 import { post, useRouter } from '../support/local.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { faultsOfEvent, faultsOfResponse, isSpecified } from '../support/open-responses.ts';
 import { type Json, parseJson, readSse } from '../support/sse-text.ts';
+import { WIRES, type Wire } from '../support/wires.ts';
 
-const modelOf = (protocol: UpstreamProtocolName) => `open/${protocol}`;
-const catalog = UPSTREAM_PROTOCOLS.map((protocol) =>
+const modelOf = (protocol: Wire) => `open/${protocol}`;
+const catalog = WIRES.map((protocol) =>
   modelOn([targetAt('https://upstream.example', { protocol, upstream: protocol })], {
     ...{ id: modelOf(protocol), vision: true },
   }),
@@ -122,7 +119,7 @@ const answerTo = async (
   return { response: events.at(-1)?.response as Json, events };
 };
 
-describe.each(UPSTREAM_PROTOCOLS)('an upstream that speaks %s', (protocol) => {
+describe.each(WIRES)('an upstream that speaks %s', (protocol) => {
   const model = modelOf(protocol);
 
   test.each(CASES)('Open Responses: $name is answered by the specification', async (asked) => {
@@ -162,8 +159,8 @@ describe.each(UPSTREAM_PROTOCOLS)('an upstream that speaks %s', (protocol) => {
 
 test('docs/clients.md lists each of these requests, on a model of each upstream protocol', () => {
   const page = readFileSync(new URL('../../docs/clients.md', import.meta.url), 'utf8');
-  const marks = UPSTREAM_PROTOCOLS.map(() => '✓').join(' | ');
-  expect(page).toContain(`| Request | ${UPSTREAM_PROTOCOLS.join(' | ')} |`);
+  const marks = WIRES.map(() => '✓').join(' | ');
+  expect(page).toContain(`| Request | ${WIRES.join(' | ')} |`);
   for (const { name } of CASES) expect(page).toContain(`| ${name} | ${marks} |`);
 });
 

@@ -3,9 +3,10 @@ import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type StrictUpstream, startStrictUpstream } from '../support/strict-upstream/server.ts';
-import { VENDORS, type Wire } from '../support/strict-upstream/vendors.ts';
+import { VENDORS } from '../support/strict-upstream/vendors.ts';
 import type { Meant } from '../support/strict-upstream/wire-response.ts';
 import { judgeOf } from '../support/type-judge.ts';
+import type { Wire } from '../support/wires.ts';
 
 /** The vendors' own clients read the strict upstreams, by which the router's side of each protocol is judged. */
 let upstream: StrictUpstream;

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { UPSTREAM_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 import { post, useRouter } from '../support/local.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { faultsOfEvent, faultsOfResponse } from '../support/open-responses.ts';
 import { type Json, parseJson, readSse } from '../support/sse-text.ts';
+import { WIRES } from '../support/wires.ts';
 
 /** The two cases of the specification's suite that need the state, judged by its schema. */
-const models = UPSTREAM_PROTOCOLS.map((protocol) =>
+const models = WIRES.map((protocol) =>
   modelOn([targetAt('https://upstream.example', { protocol, upstream: protocol })], {
     id: `state/${protocol}`,
   }),
@@ -34,7 +34,7 @@ const create = async (fields: Json): Promise<Json> => {
   return created;
 };
 
-describe.each(UPSTREAM_PROTOCOLS)('an upstream that speaks %s', (protocol) => {
+describe.each(WIRES)('an upstream that speaks %s', (protocol) => {
   const model = `state/${protocol}`;
 
   test.each([false, true])(

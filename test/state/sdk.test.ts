@@ -4,13 +4,13 @@ import { generateText, isStepCount, tool } from 'ai';
 import OpenAI from 'openai';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { UPSTREAM_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 import { rejection } from '../support/error-of.ts';
 import { useRouter } from '../support/local.ts';
 import { modelOn, targetAt } from '../support/models.ts';
+import { WIRES } from '../support/wires.ts';
 
 /** The clients of the vendor's state, unchanged, on a model of each upstream protocol. */
-const models = UPSTREAM_PROTOCOLS.map((protocol) =>
+const models = WIRES.map((protocol) =>
   modelOn([targetAt('https://upstream.example', { protocol, upstream: protocol })], {
     id: `state/${protocol}`,
   }),
@@ -37,7 +37,7 @@ const used = async (key: string): Promise<number> => {
   return period.used;
 };
 
-describe.each(UPSTREAM_PROTOCOLS)('an upstream that speaks %s', (protocol) => {
+describe.each(WIRES)('an upstream that speaks %s', (protocol) => {
   const model = `state/${protocol}`;
 
   test('the OpenAI SDK reads a stored response, continues it, lists its input and deletes it', async () => {

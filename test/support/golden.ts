@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import type { CallerProtocolName, ProtocolName } from '../../lambdas/protocols/protocol.ts';
-import { CALLER_PROTOCOLS, UPSTREAM_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
+import { CALLER_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
+import { WIRES } from './wires.ts';
 
 const FIXTURES = fileURLToPath(new URL('../fixtures', import.meta.url));
 /** `UPDATE_GOLDENS=1` writes what comes out now. Read the difference before it is committed. */
@@ -11,7 +12,7 @@ const isUpdating = process.env.UPDATE_GOLDENS === '1';
 
 /** Who reads a response, and who is sent a request. */
 export const CALLERS = CALLER_PROTOCOLS;
-export const UPSTREAMS = UPSTREAM_PROTOCOLS;
+export const UPSTREAMS = WIRES;
 
 /** A folder of one case: what comes in, in one wire, and a golden for each wire it goes out in. */
 export type Case<From extends ProtocolName = CallerProtocolName> = {

@@ -1,16 +1,17 @@
-import type { CallerProtocolName, UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
-import { CALLER_PROTOCOLS, UPSTREAM_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
+import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
+import { CALLER_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 import { callerProtocols, upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
 import { ApiError } from '../../lambdas/support/errors.ts';
 import { samplesOf } from './samples-of-type.ts';
 import { exportedType, membersOf } from './type-declarations.ts';
+import { WIRES, type Wire } from './wires.ts';
 
 /** Requests with every member of the official SDKs' types. */
-export type Pair = { from: CallerProtocolName; to: UpstreamProtocolName };
+export type Pair = { from: CallerProtocolName; to: Wire };
 
 /** Each way on which caller and target have different protocols. */
 export const PAIRS: Pair[] = CALLER_PROTOCOLS.flatMap((from) =>
-  UPSTREAM_PROTOCOLS.flatMap((to) => (from === to ? [] : [{ from, to }])),
+  WIRES.flatMap((to) => (from === to ? [] : [{ from, to }])),
 );
 
 type Json = Record<string, unknown>;

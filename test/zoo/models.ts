@@ -1,5 +1,5 @@
 import { type Model, parseModels } from '../../lambdas/catalog/parse-models.ts';
-import type { Wire } from '../support/strict-upstream/vendors.ts';
+import type { Wire } from '../support/wires.ts';
 
 const WIRES: Wire[] = ['chat', 'messages'];
 

@@ -1,4 +1,4 @@
-import { UPSTREAM_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
+import { WIRES } from '../support/wires.ts';
 import { type Client, DEVIATIONS, idOf, type Language } from './client.ts';
 import { SCENES } from './scenes.ts';
 
@@ -50,9 +50,9 @@ const openResponses = (): string[] => [
   'What the suite of [Open Responses](https://www.openresponses.org) asks over HTTP of an endpoint without a store, on a model of each',
   "upstream protocol: every response and every event is valid by the specification's schema (`test/sdk/open-responses.test.ts`).",
   '',
-  `| Request | ${UPSTREAM_PROTOCOLS.join(' | ')} |`,
-  `| --- | ${UPSTREAM_PROTOCOLS.map(() => ':-:').join(' | ')} |`,
-  ...OPEN_RESPONSES.map((name) => `| ${name} | ${UPSTREAM_PROTOCOLS.map(() => '✓').join(' | ')} |`),
+  `| Request | ${WIRES.join(' | ')} |`,
+  `| --- | ${WIRES.map(() => ':-:').join(' | ')} |`,
+  ...OPEN_RESPONSES.map((name) => `| ${name} | ${WIRES.map(() => '✓').join(' | ')} |`),
   '',
 ];
 

@@ -2,10 +2,10 @@ import { calcPrice, extractUsage, findProvider } from '@pydantic/genai-prices';
 import { expect, test } from 'vitest';
 import { billOf } from '../../../lambdas/endpoints/bill.ts';
 import type { PriceVersion, TokenPrices } from '../../../lambdas/money/prices.ts';
-import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { fc } from '../../support/seeds.ts';
 import { requestOf } from '../../support/translate.ts';
+import type { Wire } from '../../support/wires.ts';
 
 /**
  * Another project's price engine reads the same usage of a provider, and multiplies it by its own table; the router gets the
@@ -122,7 +122,7 @@ const geminiUsage = fc
 
 type Provider = {
   provider: string;
-  protocol: UpstreamProtocolName;
+  protocol: Wire;
   flavor: string;
   usage: fc.Arbitrary<object>;
   models: string[];
@@ -155,7 +155,7 @@ const PROVIDERS: Provider[] = [
 const SAID = { role: 'assistant', content: 'Hi' };
 
 /** A whole response of a provider, as it is received. */
-const BODIES: Record<UpstreamProtocolName, (model: string, usage: object) => object> = {
+const BODIES: Record<Wire, (model: string, usage: object) => object> = {
   chat: (model, usage) => ({
     ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model, usage },
     choices: [{ index: 0, message: SAID, finish_reason: 'stop' }],
@@ -177,7 +177,7 @@ const BODIES: Record<UpstreamProtocolName, (model: string, usage: object) => obj
 const NOW = Date.parse('2026-11-24T12:00:00Z');
 
 /** What the router reads of a response, and what that costs, in billionths of a dollar. */
-const ours = (protocol: UpstreamProtocolName, body: object, version: PriceVersion) => {
+const ours = (protocol: Wire, body: object, version: PriceVersion) => {
   const request = requestOf(protocol === 'chat' ? 'messages' : 'chat');
   const events = upstreamProtocols[protocol].decodeResponse(body, request);
   const finish = events.find(({ type }) => type === 'finish');

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { spliceText } from '../../../lambdas/protocols/bytes/splice.ts';
 import { assertConsistent } from '../../../lambdas/protocols/ledger/assert-consistent.ts';
-import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { stripForeignThinking } from '../../../lambdas/protocols/thinking/origin.ts';
 import { ApiError } from '../../../lambdas/support/errors.ts';
 import { isRecord } from '../../../lambdas/support/readers.ts';
 import { SHARED } from '../../support/families.ts';
 import { type Case, requestCases, toJsonText, UPSTREAMS } from '../../support/golden.ts';
+import type { Wire } from '../../support/wires.ts';
 
 const TARGET = { model: 'upstream-model', maxOutputTokens: 64_000 };
 /** What marks the thinking of the upstreams in the fixtures. */
@@ -22,7 +22,7 @@ const MARKS = {
 const targetOf = ({ read }: Case) => ({ ...TARGET, ...JSON.parse(read('target.json') ?? '{}') });
 
 /** What an upstream of `to` is sent, or why it is sent nothing. */
-const send = (example: Case, to: UpstreamProtocolName): unknown => {
+const send = (example: Case, to: Wire): unknown => {
   const { from, input } = example;
   try {
     const received = JSON.parse(input);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AnswerBlock, GenerationRequest } from '../../../lambdas/protocols/generation.ts';
-import { CALLER_PROTOCOLS, UPSTREAM_PROTOCOLS } from '../../../lambdas/protocols/protocol-name.ts';
+import { CALLER_PROTOCOLS } from '../../../lambdas/protocols/protocol-name.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { stripForeignThinking } from '../../../lambdas/protocols/thinking/origin.ts';
 import { FAMILIES, SHARED } from '../../support/families.ts';
@@ -12,6 +12,7 @@ import { fc } from '../../support/seeds.ts';
 import { signedProtocol } from '../../support/signed-protocol.ts';
 import { VENDORS } from '../../support/strict-upstream/vendors.ts';
 import { LABEL } from '../../support/translate.ts';
+import { WIRES } from '../../support/wires.ts';
 
 const TARGET = {
   model: MODEL,
@@ -69,9 +70,7 @@ test.each(PAIRS)(
 const MADE_UP = /\.detail: |\.reasoning_content: |must have 1 to 40 characters|the word 'json'/;
 
 test.each(
-  CALLER_PROTOCOLS.flatMap((from) =>
-    UPSTREAM_PROTOCOLS.flatMap((to) => (from === to ? [] : [{ from, to }])),
-  ),
+  CALLER_PROTOCOLS.flatMap((from) => WIRES.flatMap((to) => (from === to ? [] : [{ from, to }]))),
 )('a valid $from request is one that the vendor of a $to upstream accepts', ({ from, to }) => {
   const { cannotSay, encodeRequest } = upstreamProtocols[to];
   fc.assert(

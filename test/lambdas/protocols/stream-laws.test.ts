@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  CALLER_PROTOCOLS,
-  UPSTREAM_PROTOCOLS,
-  type UpstreamProtocolName,
-} from '../../../lambdas/protocols/protocol-name.ts';
+import { CALLER_PROTOCOLS } from '../../../lambdas/protocols/protocol-name.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { formatSse } from '../../../lambdas/protocols/streams/sse.ts';
 import { FAMILIES } from '../../support/families.ts';
@@ -19,6 +15,7 @@ import {
   requestOf,
   translate,
 } from '../../support/translate.ts';
+import { WIRES, type Wire } from '../../support/wires.ts';
 
 const RUNS = { numRuns: 300 };
 
@@ -447,7 +444,7 @@ const BEGUN = ['response.created', 'response.in_progress'].map((type) => ({
 }));
 
 /** Streams from nowhere, by the protocol of their upstream. */
-const WILD: Record<UpstreamProtocolName, fc.Arbitrary<string>> = {
+const WILD: Record<Wire, fc.Arbitrary<string>> = {
   chat: fc
     .tuple(fc.array(wildChatChunk, { maxLength: 8 }), fc.boolean())
     .map(([chunks, done]) => chatWire(chunks as object[], done ? undefined : '')),
@@ -468,7 +465,7 @@ const WILD: Record<UpstreamProtocolName, fc.Arbitrary<string>> = {
 };
 
 describe.each(CALLER_PROTOCOLS)('a stream for a caller of %s', (to) => {
-  test.each(UPSTREAM_PROTOCOLS)(
+  test.each(WIRES)(
     'a stream of every valid %s response is well-formed and complete, wherever network chunks split it',
     async (from) => {
       await fc.assert(
@@ -506,19 +503,16 @@ describe.each(CALLER_PROTOCOLS)('a stream for a caller of %s', (to) => {
     },
   );
 
-  test.each(UPSTREAM_PROTOCOLS)(
-    'a stream is well-formed for any input of a %s upstream',
-    async (from) => {
-      await fc.assert(
-        fc.asyncProperty(WILD[from], async (wire) => {
-          assertWellFormed(to, await translate(from, to, wire), from);
-        }),
-        RUNS,
-      );
-    },
-  );
+  test.each(WIRES)('a stream is well-formed for any input of a %s upstream', async (from) => {
+    await fc.assert(
+      fc.asyncProperty(WILD[from], async (wire) => {
+        assertWellFormed(to, await translate(from, to, wire), from);
+      }),
+      RUNS,
+    );
+  });
 
-  test.each(UPSTREAM_PROTOCOLS)(
+  test.each(WIRES)(
     'a stream of a %s upstream that ends at any byte is well-formed, and a response only if it was whole',
     async (from) => {
       await fc.assert(

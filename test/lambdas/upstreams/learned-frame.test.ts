@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
-import type { StreamDecoder, UpstreamProtocolName } from '../../../lambdas/protocols/protocol.ts';
+import type { StreamDecoder } from '../../../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { UpstreamError } from '../../../lambdas/protocols/rejections/upstream-error.ts';
 import { createSseReader } from '../../../lambdas/protocols/streams/sse.ts';
@@ -9,6 +9,7 @@ import { cpuMsOf } from '../../support/cpu-time.ts';
 import { upstreamCases } from '../../support/golden.ts';
 import { fc } from '../../support/seeds.ts';
 import { LABEL, requestOf } from '../../support/translate.ts';
+import type { Wire } from '../../support/wires.ts';
 
 const REQUEST = requestOf('chat');
 
@@ -32,7 +33,7 @@ const decodeAll = (decoder: StreamDecoder, messages: string[], request = REQUEST
 };
 
 /** For a caller of the same protocol, whose messages are relayed, and for one of another. */
-const assertSame = (name: UpstreamProtocolName, messages: string[]) => {
+const assertSame = (name: Wire, messages: string[]) => {
   for (const request of [REQUEST, requestOf('messages')]) {
     const decoder = () => upstreamProtocols[name].streamDecoder(request);
     const framed = decodeAll(withFrame(decoder()), messages, request);

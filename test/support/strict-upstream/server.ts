@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { UPSTREAM_PROTOCOLS } from '../../../lambdas/protocols/protocol-name.ts';
 import { listen } from '../../../local/loopback.ts';
-import { VENDORS, type Wire } from './vendors.ts';
+import type { Wire } from '../wires.ts';
+import { WIRES } from '../wires.ts';
+import { VENDORS } from './vendors.ts';
 import type { Meant, WireForm } from './wire-response.ts';
 
 /** The next answer: its meaning, its form, and the sizes in bytes of the pieces that are written. */
@@ -89,8 +90,8 @@ export const startStrictUpstream = async () => {
     return typeof script === 'function' ? script(received) : script;
   };
   const log: Received[] = [];
-  const servers = await Promise.all(UPSTREAM_PROTOCOLS.map((wire) => startVendor(wire, next, log)));
-  const urls = Object.fromEntries(UPSTREAM_PROTOCOLS.map((wire, at) => [wire, servers[at]?.url]));
+  const servers = await Promise.all(WIRES.map((wire) => startVendor(wire, next, log)));
+  const urls = Object.fromEntries(WIRES.map((wire, at) => [wire, servers[at]?.url]));
   return {
     urls: urls as Record<Wire, string>,
     script: (answer: Scripted) => {

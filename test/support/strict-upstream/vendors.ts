@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol-name.ts';
+import type { Wire } from '../wires.ts';
 import { streamedChat, wholeChat } from './chat-response.ts';
 import { chatRejections } from './chat-rules.ts';
 import { streamedGemini, wholeGemini } from './gemini-response.ts';
@@ -11,7 +11,6 @@ import { responsesRejections } from './responses-rules.ts';
 import type { Meant, WireForm } from './wire-response.ts';
 
 /** Protocols of upstreams. */
-export type Wire = UpstreamProtocolName;
 
 type Headers = IncomingMessage['headers'];
 

@@ -2,11 +2,9 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { PRESETS } from '../../../../lambdas/catalog/profiles.ts';
-import {
-  CALLER_PROTOCOLS,
-  UPSTREAM_PROTOCOLS,
-} from '../../../../lambdas/protocols/protocol-name.ts';
+import { CALLER_PROTOCOLS } from '../../../../lambdas/protocols/protocol-name.ts';
 import { blocksOf, type Exchange, sentFor } from '../../../support/steps.ts';
+import { WIRES } from '../../../support/wires.ts';
 
 const folder = new URL('../../../fixtures/prefixes/', import.meta.url);
 const changelog = readFileSync(new URL('../../../../CHANGELOG.md', import.meta.url), 'utf8');
@@ -31,7 +29,7 @@ const PROFILES = {
   ...{ chat: PRESETS['gpt-5.6'], messages: PRESETS['claude-5'] },
   ...{ responses: PRESETS['gpt-5.6'], gemini: PRESETS['gemini-3'] },
 };
-const PAIRS = CALLER_PROTOCOLS.flatMap((from) => UPSTREAM_PROTOCOLS.map((to) => ({ from, to })));
+const PAIRS = CALLER_PROTOCOLS.flatMap((from) => WIRES.map((to) => ({ from, to })));
 
 const prefixOf = ({ from, to }: (typeof PAIRS)[number]): string => {
   const target = { ...PROFILES[to], model: 'm', maxOutputTokens: 64_000 };

@@ -1,10 +1,8 @@
 import { expect, test } from 'vitest';
 import { PRESETS } from '../../../../lambdas/catalog/profiles.ts';
-import type {
-  CallerProtocolName,
-  UpstreamProtocolName,
-} from '../../../../lambdas/protocols/protocol.ts';
+import type { CallerProtocolName } from '../../../../lambdas/protocols/protocol.ts';
 import { breakOf, type Exchange, sentFor } from '../../../support/steps.ts';
+import type { Wire } from '../../../support/wires.ts';
 
 /** Shows that the law of the stable prefix can fail: what each guarded step of the encoding did once is done to one request again. */
 const exchange = (calls: number): Exchange => ({
@@ -34,7 +32,7 @@ const written =
 type Case = {
   place: string;
   from?: CallerProtocolName;
-  to?: UpstreamProtocolName;
+  to?: Wire;
   members?: Record<string, unknown>;
   spoil: (body: string) => string;
 };

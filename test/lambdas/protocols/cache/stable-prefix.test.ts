@@ -2,15 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { PRESETS } from '../../../../lambdas/catalog/profiles.ts';
 import type { Profile } from '../../../../lambdas/protocols/profile.ts';
 import type { WireTarget } from '../../../../lambdas/protocols/protocol.ts';
-import {
-  CALLER_PROTOCOLS,
-  UPSTREAM_PROTOCOLS,
-} from '../../../../lambdas/protocols/protocol-name.ts';
+import { CALLER_PROTOCOLS } from '../../../../lambdas/protocols/protocol-name.ts';
 import { callerProtocols, upstreamProtocols } from '../../../../lambdas/protocols/protocols.ts';
 import { fc, share } from '../../../support/seeds.ts';
 import { blocksOf, breakOf, type Exchange, type Step, sentFor } from '../../../support/steps.ts';
+import { WIRES } from '../../../support/wires.ts';
 
-const PAIRS = CALLER_PROTOCOLS.flatMap((from) => UPSTREAM_PROTOCOLS.map((to) => ({ from, to })));
+const PAIRS = CALLER_PROTOCOLS.flatMap((from) => WIRES.map((to) => ({ from, to })));
 
 // --- conversations ---
 
