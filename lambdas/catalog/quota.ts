@@ -8,9 +8,10 @@ const perMinute = z.optional(
     .check(z.positive('must be more than 0: a target without room is removed'), z.maximum(LARGEST)),
 );
 
-/** What the provider admits a minute of the model for the account, which tenants share fairly. Undeclared: nothing is checked. */
-export const TargetQuota = z
+const Declared = z
   .strictObject({
+    /** As the provider's responses state them; until one does, nothing is limited. */
+    learned: z.optional(z.literal(true)),
     rpm: perMinute,
     /** Tokens of input and output together; of input; of output. */
     tpm: perMinute,
@@ -25,10 +26,20 @@ export const TargetQuota = z
   })
   .check(
     z.refine(
-      ({ rpm, tpm, itpm, otpm }) => (rpm ?? tpm ?? itpm ?? otpm) !== undefined,
-      'must have rpm, tpm, itpm or otpm',
+      ({ learned, rpm, tpm, itpm, otpm }) =>
+        (learned === undefined) !== ((rpm ?? tpm ?? itpm ?? otpm) === undefined),
+      'must have rpm, tpm, itpm or otpm, or be learned',
     ),
   );
+
+/**
+ * What the provider admits a minute of the model for the account, which tenants share fairly; `"learned"` is short for
+ * `{ "learned": true }`. Undeclared: nothing is checked.
+ */
+export const TargetQuota = z.pipe(
+  z.transform((given: unknown) => (given === 'learned' ? { learned: true } : given)),
+  Declared,
+);
 type Issue = [model: number, target: number, message: string];
 
 /** Targets of one account and model must declare the same, or all but one nothing. */

@@ -4,8 +4,9 @@ import type { ProviderLimit } from '../protocols/provider-limits.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { CAPACITY } from '../routing/classify-failure.ts';
 import type { Opened } from '../routing/failover.ts';
-import { type Amounts, type Ask, QUOTA_KINDS } from '../routing/shares/fair-queue.ts';
+import type { Ask, Stated } from '../routing/shares/fair-queue.ts';
 import type { NamedQuota } from '../routing/shares/look.ts';
+import { type Amounts, QUOTA_KINDS } from '../routing/shares/quota.ts';
 import { createShares } from '../routing/shares/shares.ts';
 import type { Plan } from '../stores/plan-store.ts';
 import type { ShareStore } from '../stores/share-store.ts';
@@ -47,10 +48,11 @@ const limitsOf = ({ rpm, tpm, itpm, otpm }: Quota): Amounts => ({
   ...(otpm !== undefined && { output: otpm }),
 });
 
-/** Of what a quota limits. */
-const amountsOf = ({ limits }: NamedQuota, requests: number, input: number, output: number) => {
+/** Of what a quota limits, or may limit once it is learned. */
+const amountsOf = (quota: NamedQuota, requests: number, input: number, output: number) => {
+  const { limits, isLearned } = quota;
   const all = { requests, tokens: input + output, input, output };
-  const limited = QUOTA_KINDS.filter((kind) => limits[kind] !== undefined);
+  const limited = QUOTA_KINDS.filter((kind) => isLearned || limits[kind] !== undefined);
   return Object.fromEntries(limited.map((kind) => [kind, all[kind]])) as Amounts;
 };
 
@@ -60,11 +62,16 @@ const flowOf = ({ projectId }: { projectId: string }, { priority, weight = 1 }: 
     ? { flow: `${projectId} batch`, weight: weight * BATCH_WEIGHT }
     : { flow: projectId, weight };
 
-const remainingIn = (limits: ProviderLimit[] | undefined): Amounts | undefined =>
-  limits &&
-  Object.fromEntries(
-    limits.flatMap(({ of, per, remaining }) => (per === 'minute' ? [[of, remaining]] : [])),
-  );
+/** What a response states of a minute. A limit of nothing is none. */
+const statedIn = (stated: ProviderLimit[] = []): Stated => {
+  const [remaining, limits]: [Amounts, Amounts] = [{}, {}];
+  for (const { of, per, remaining: left, limit = 0 } of stated) {
+    if (per !== 'minute') continue;
+    remaining[of] = left;
+    if (limit > 0) limits[of] = limit;
+  }
+  return { remaining, limits };
+};
 
 type Taken = { target: Target; quota: NamedQuota; ask: Ask };
 
@@ -116,7 +123,10 @@ export const createTakeSeat = (parts: {
     let granted: Target | undefined;
 
     const wantsOf = (target: Target, declared: Quota): Omit<Taken, 'target'> => {
-      const quota = { name: quotaNameOf(target), limits: limitsOf(declared) };
+      const quota = {
+        ...{ name: quotaNameOf(target), limits: limitsOf(declared) },
+        isLearned: declared.learned ?? false,
+      };
       const most = mostTokens(checked);
       const output = declared.counts?.reserved === false ? Math.min(USUAL_OUTPUT, most) : most;
       const amounts = amountsOf(quota, 1, estimateOn(prompt, target), output);
@@ -177,7 +187,7 @@ export const createTakeSeat = (parts: {
                 : [[kind, (counted?.[kind] ?? estimated) - estimated]];
             }),
           );
-          shares.correct(quota, { ...ask, amounts, remaining: remainingIn(attempt?.limits) });
+          shares.correct(quota, { ...ask, amounts, ...statedIn(attempt?.limits) });
         }
       },
     };

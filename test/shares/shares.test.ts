@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Target } from '../../lambdas/catalog/catalog.ts';
-import { systemClock } from '../../lambdas/support/clock.ts';
+import { type Clock, systemClock } from '../../lambdas/support/clock.ts';
 import { createLog } from '../../lambdas/support/log.ts';
 import { openStores } from '../../local/local-stores.ts';
 import { startLocal } from '../../local/start.ts';
@@ -13,8 +13,16 @@ const HALF = 2_000;
 
 type Reply = { error?: { code?: string; message: string; type: string } };
 
-const startLab = async () => {
+/** Three times as fast as the wall's. */
+const START = Date.now();
+const fastClock: Clock = {
+  now: () => START + 3 * (Date.now() - START),
+  after: (ms, action) => systemClock.after(ms / 3, action),
+};
+
+const startLab = async (clock = systemClock) => {
   const provider = await startBucketProvider({ tpm: 1e9, holdsMs: 60_000, now: Date.now });
+  const stating = await startBucketProvider({ tpm: TPM, holdsMs: 60_000, now: Date.now });
   const quota = { tpm: TPM };
   const on = (id: string, ...targets: Partial<Target>[]) =>
     modelOn(
@@ -31,13 +39,15 @@ const startLab = async () => {
     on('free', {}),
     on('batch', { quota }),
     on('rpm', { quota: { rpm: 12 } }),
+    on('learned', { baseUrl: stating.url, quota: { learned: true } }),
   ];
   const lines: string[] = [];
   let opened = 0;
-  const stores = openStores(systemClock);
+  const stores = openStores(clock);
   const { openShares } = stores.parts;
   const router = await startLocal({
     catalog,
+    clock,
     secrets: { secret: 'credential' },
     log: createLog((line) => lines.push(line)),
     stores: {
@@ -63,7 +73,7 @@ const startLab = async () => {
   };
   const limits = { rpm: 1_000, quota: 1_000, period: 'month' };
   await admin('/plans', { id: 'now', ...limits });
-  await admin('/plans', { id: 'waits', ...limits, max_wait_ms: 8_000 });
+  await admin('/plans', { id: 'waits', ...limits, max_wait_ms: 30_000 });
   await admin('/plans', { id: 'batch', ...limits, max_wait_ms: 8_000, priority: 'batch' });
   await admin('/projects', { id: 'team' });
   const keyOf = async (plan: string) => (await admin('/projects/team/keys', { plan })).body.key;
@@ -104,16 +114,18 @@ const startLab = async () => {
     keys,
     close: async () => {
       await router.close();
-      await provider.close();
+      await Promise.all([provider.close(), stating.close()]);
     },
   };
 };
 
 let lab: Awaited<ReturnType<typeof startLab>>;
+let fast: typeof lab;
 beforeAll(async () => {
   lab = await startLab();
+  fast = await startLab(fastClock);
 });
-afterAll(() => lab.close());
+afterAll(() => Promise.all([lab.close(), fast.close()]));
 beforeEach(() => {
   lab.provider.log.length = 0;
 });
@@ -179,6 +191,35 @@ describe('the capacity that a target declares', () => {
     // 12 a minute: the bucket holds one.
     const all = await Promise.all([1, 2, 3].map(() => lab.ask('rpm', 'now', 10)));
     expect(all.map(({ status }) => status).toSorted()).toEqual([200, 503, 503]);
+  });
+
+  test('a stream that waits for room gets heartbeats before its content', async () => {
+    // Above what the bucket holds: what follows waits until the debt of 12 s is paid.
+    expect((await fast.ask('stream', 'now', 14_000)).status).toBe(200);
+    const { text } = await fast.ask('stream', 'waits', HALF, { stream: true });
+    expect(text).toMatch(/^(?:: waiting\n\n)+data: /);
+    expect(text).toMatch(/data: \[DONE\]\n\n$/);
+  });
+
+  test('requests of a batch plan wait for those of others', async () => {
+    const small = { max_tokens: 10 };
+    const batch = Array.from({ length: 9 }, () => lab.ask('batch', 'batch', 900, small));
+    await vi.waitFor(() => expect(lab.provider.log.length).toBeGreaterThan(3), 8_000);
+    const others = [1, 2].map(() => lab.ask('batch', 'waits', 920, small));
+    const all = await Promise.all([...batch, ...others]);
+    expect(new Set(all.map(({ status }) => status))).toEqual(new Set([200]));
+    const sizes = lab.provider.log.map(({ tokens }) => tokens);
+    expect(sizes.lastIndexOf(Math.max(...sizes))).toBeLessThan(
+      sizes.lastIndexOf(Math.min(...sizes)),
+    );
+  });
+
+  test('a learned quota is what the provider states, and nothing before it has', async () => {
+    const before = await Promise.all([1, 2, 3].map(() => lab.ask('learned', 'now', 10)));
+    expect(before.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const after = await Promise.all([1, 2].map(() => lab.ask('learned', 'now')));
+    expect(after.map(({ status }) => status).toSorted()).toEqual([200, 503]);
+    expect(after.find(({ error }) => error)?.error?.code).toBe('capacity');
   });
 
   test.each([0, 1_000_000])('a plan of weight %s is rejected with the range', async (weight) => {

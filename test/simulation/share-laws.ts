@@ -1,5 +1,6 @@
-import { burstOf, costOf } from '../../lambdas/routing/shares/fair-queue.ts';
+import { costOf } from '../../lambdas/routing/shares/fair-queue.ts';
 import type { NamedQuota } from '../../lambdas/routing/shares/look.ts';
+import { burstOf } from '../../lambdas/routing/shares/quota.ts';
 import type { Arrival } from './share-oracle.ts';
 
 /** A request that reached the provider, in its own log. */

@@ -1,4 +1,5 @@
-import { type Ask, burstOf, costOf, type Quota } from '../../lambdas/routing/shares/fair-queue.ts';
+import { type Ask, costOf } from '../../lambdas/routing/shares/fair-queue.ts';
+import { burstOf, type Quota } from '../../lambdas/routing/shares/quota.ts';
 
 export type Arrival = { at: number; ask: Ask; patienceMs: number };
 

@@ -1,7 +1,8 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { burstOf, costOf } from '../../lambdas/routing/shares/fair-queue.ts';
+import { costOf } from '../../lambdas/routing/shares/fair-queue.ts';
 import type { NamedQuota } from '../../lambdas/routing/shares/look.ts';
 import { queueIn } from '../../lambdas/routing/shares/queue-text.ts';
+import { burstOf } from '../../lambdas/routing/shares/quota.ts';
 import type { Shares } from '../../lambdas/routing/shares/shares.ts';
 import type { Clock } from '../../lambdas/support/clock.ts';
 import { createFaultyClient, type Faults } from './faulty-network.ts';

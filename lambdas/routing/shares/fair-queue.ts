@@ -1,6 +1,4 @@
-/** What a provider limits; input and output are tokens, `tokens` their sum. */
-export const QUOTA_KINDS = ['requests', 'tokens', 'input', 'output'] as const;
-export type Amounts = { [Kind in (typeof QUOTA_KINDS)[number]]?: number };
+import { type Amounts, burstOf, kindsOf, mapKinds, minus, type Quota, rateOf } from './quota.ts';
 
 /** Requests of one tenant, which share its weight. */
 type Flow = {
@@ -13,7 +11,13 @@ type Flow = {
 };
 
 /** What all processes share of a quota. The tags are relative to the lowest of a flow that waits. */
-export type Queue = { at: number; levels: Amounts; flows: Record<string, Flow> };
+export type Queue = {
+  at: number;
+  levels: Amounts;
+  flows: Record<string, Flow>;
+  /** Of a learned quota. */
+  limits?: Amounts;
+};
 
 export type Ask = {
   flow: string;
@@ -24,36 +28,20 @@ export type Ask = {
 };
 
 /** What became known after a request was admitted: what it counted above its estimate, and what is left at the provider. */
-export type Correction = Ask & { at?: number; remaining?: Amounts | undefined };
+export type Correction = Ask & { at?: number } & Stated;
+/** By a response. */
+export type Stated = { remaining?: Amounts | undefined; limits?: Amounts | undefined };
 
-export type Quota = { limits: Amounts };
-
-/** A provider counts a little differently, and other programs may use its key. */
-const SHARE_USED = 0.98;
-const BURST_MS = 5_000;
 /** A flow that is not seen for so long does not wait any more. Longer than the pause between two looks. */
 const PLACE_MS = 2_500;
 const FORGET_MS = 30_000;
 /** Stored levels are rounded to thousandths. */
 const EXACTNESS = 0.002;
 
-const kindsOf = ({ limits }: Quota) => QUOTA_KINDS.filter((kind) => limits[kind] !== undefined);
-
-const rateOf = ({ limits }: Quota, kind: keyof Amounts): number =>
-  (SHARE_USED * (limits[kind] ?? 0)) / 60_000;
-export const burstOf = (quota: Quota, kind: keyof Amounts): number =>
-  rateOf(quota, kind) * BURST_MS;
-
 /** The share of a minute's quota that a request takes of what is scarcest for it. */
 export const costOf = (quota: Quota, { amounts, weight }: Ask): number =>
-  Math.max(...kindsOf(quota).map((kind) => (amounts[kind] ?? 0) / (quota.limits[kind] ?? 1))) /
+  Math.max(0, ...kindsOf(quota).map((kind) => (amounts[kind] ?? 0) / (quota.limits[kind] ?? 1))) /
   weight;
-
-const mapKinds = (quota: Quota, amountOf: (kind: keyof Amounts) => number): Amounts =>
-  Object.fromEntries(kindsOf(quota).map((kind) => [kind, amountOf(kind)]));
-
-const minus = (quota: Quota, one: Amounts, other: Amounts): Amounts =>
-  mapKinds(quota, (kind) => (one[kind] ?? 0) - (other[kind] ?? 0));
 
 /** A clock that is behind that of the last writer adds nothing; one that is ahead adds at most a burst. */
 const refilled = (before: Queue | undefined, quota: Quota, now: number): Queue => {

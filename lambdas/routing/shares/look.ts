@@ -1,10 +1,15 @@
 import type { ShareStore, StoredQueue } from '../../stores/share-store.ts';
 import type { Clock } from '../../support/clock.ts';
-import { type Ask, type Correction, decide, type Quota } from './fair-queue.ts';
+import { type Ask, type Correction, decide, type Queue } from './fair-queue.ts';
 import { queueIn, textOf } from './queue-text.ts';
+import type { Quota } from './quota.ts';
 
 /** A quota that targets declare, by the name that all processes know it by. */
-export type NamedQuota = Quota & { name: string };
+export type NamedQuota = Quota & {
+  name: string;
+  /** Its limits are those that the provider's latest response stated. */
+  isLearned?: boolean;
+};
 
 /** What was read or written is taken for the latest. */
 const FRESH_MS = 50;
@@ -18,6 +23,12 @@ export type SharedLine = {
   corrections: (Correction & { at: number })[];
   latest?: StoredQueue & { at: number };
 };
+
+/** The quota with what has been learned of it. A provider may lower a limit. */
+const knownOf = (quota: NamedQuota, before: Queue | undefined, stated: Correction[]): NamedQuota =>
+  quota.isLearned
+    ? { ...quota, limits: Object.assign({}, before?.limits, ...stated.map(({ limits }) => limits)) }
+    : quota;
 
 /** One look of a process: all that wait in it are decided in one write, so that many cost as little as one. */
 export const createLook = ({ store, clock, random }: ShareParts) => {
@@ -39,9 +50,12 @@ export const createLook = ({ store, clock, random }: ShareParts) => {
     let stored = await read(line);
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const before = queueIn(stored?.text);
-      const { queue, waits } = decide(before, { asks, corrections }, { quota, now: clock.now() });
+      const known = knownOf(quota, before, corrections);
+      const decided = decide(before, { asks, corrections }, { quota: known, now: clock.now() });
+      const { waits } = decided;
       const isUnchanged = asks.every(({ isBrief }, index) => isBrief && waits[index] !== 0);
       if (isUnchanged) return waits;
+      const queue = quota.isLearned ? { ...decided.queue, limits: known.limits } : decided.queue;
       const next = { text: textOf(queue), by: nameOfWrite() };
       const written = await store.writeQueue(quota.name, next, stored?.version ?? 0);
       stored = written.stored;

@@ -1,13 +1,16 @@
-import { type Amounts, QUOTA_KINDS, type Queue } from './fair-queue.ts';
+import type { Queue } from './fair-queue.ts';
+import { type Amounts, QUOTA_KINDS } from './quota.ts';
+
+type List = (number | null)[];
 
 /** Amounts in the order of `QUOTA_KINDS`, rounded; `null` for what the quota does not limit. */
-const listOf = (amounts: Amounts, decimals: number): (number | null)[] =>
+const listOf = (amounts: Amounts, decimals: number): List =>
   QUOTA_KINDS.map((kind) => {
     const amount = amounts[kind];
     return amount === undefined ? null : Number(amount.toFixed(decimals));
   });
 
-const amountsIn = (list: (number | null)[]): Amounts =>
+const amountsIn = (list: List): Amounts =>
   Object.fromEntries(
     QUOTA_KINDS.flatMap((kind, index) => {
       const amount = list[index];
@@ -15,10 +18,11 @@ const amountsIn = (list: (number | null)[]): Amounts =>
     }),
   );
 
-type Row = [name: string, tag: number, ago: number, needs?: (number | null)[]];
+type Stored = [at: number, levels: List, rows: Row[], limits?: List];
+type Row = [name: string, tag: number, ago: number, needs?: List];
 
 /** Short, because an item of a kilobyte more costs a write more: 100 flows that wait are 4 KB. */
-export const textOf = ({ at, levels, flows }: Queue): string =>
+export const textOf = ({ at, levels, flows, limits }: Queue): string =>
   JSON.stringify([
     at,
     listOf(levels, 3),
@@ -26,18 +30,22 @@ export const textOf = ({ at, levels, flows }: Queue): string =>
       const place = [name, Number(tag.toFixed(9)), at - seen] as const;
       return needs ? [...place, listOf(needs, 0)] : [...place];
     }),
+    ...(limits ? [listOf(limits, 0)] : []),
   ]);
 
 /** Undefined for a text that is none of this release: the queue starts empty. */
 export const queueIn = (text: string | undefined): Queue | undefined => {
   try {
-    const [at, levels, rows]: [number, (number | null)[], Row[]] = JSON.parse(text ?? '');
+    const [at, levels, rows, limits]: Stored = JSON.parse(text ?? '');
     if (!Number.isFinite(at)) return undefined;
     const flows = rows.map(([name, tag, ago, needs]) => {
       const flow = { tag, seen: at - ago };
       return [name, needs ? { ...flow, needs: amountsIn(needs) } : flow] as const;
     });
-    return { at, levels: amountsIn(levels), flows: Object.fromEntries(flows) };
+    return {
+      ...{ at, levels: amountsIn(levels), flows: Object.fromEntries(flows) },
+      ...(limits && { limits: amountsIn(limits) }),
+    };
   } catch {
     return undefined;
   }

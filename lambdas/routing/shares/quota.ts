@@ -1,0 +1,22 @@
+/** What a provider limits; input and output are tokens, `tokens` their sum. */
+export const QUOTA_KINDS = ['requests', 'tokens', 'input', 'output'] as const;
+export type Amounts = { [Kind in (typeof QUOTA_KINDS)[number]]?: number };
+
+export type Quota = { limits: Amounts };
+
+/** A provider counts a little differently, and other programs may use its key. */
+const SHARE_USED = 0.98;
+const BURST_MS = 5_000;
+export const kindsOf = ({ limits }: Quota) =>
+  QUOTA_KINDS.filter((kind) => limits[kind] !== undefined);
+
+export const rateOf = ({ limits }: Quota, kind: keyof Amounts): number =>
+  (SHARE_USED * (limits[kind] ?? 0)) / 60_000;
+export const burstOf = (quota: Quota, kind: keyof Amounts): number =>
+  rateOf(quota, kind) * BURST_MS;
+
+export const mapKinds = (quota: Quota, amountOf: (kind: keyof Amounts) => number): Amounts =>
+  Object.fromEntries(kindsOf(quota).map((kind) => [kind, amountOf(kind)]));
+
+export const minus = (quota: Quota, one: Amounts, other: Amounts): Amounts =>
+  mapKinds(quota, (kind) => (one[kind] ?? 0) - (other[kind] ?? 0));
