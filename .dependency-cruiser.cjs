@@ -4,7 +4,17 @@
  */
 const rooms = {
   admin: {
-    values: ['history', 'http', 'keys', 'metering', 'protocols', 'records', 'stores', 'support'],
+    values: [
+      'history',
+      'http',
+      'keys',
+      'metering',
+      'protocols',
+      'records',
+      'stores',
+      'support',
+      'webhooks',
+    ],
     types: ['catalog', 'endpoints', 'upstreams'],
   },
   http: { values: ['keys', 'protocols', 'support'], types: ['endpoints', 'metering', 'records'] },
@@ -30,7 +40,7 @@ const rooms = {
     types: ['endpoints'],
   },
   state: {
-    values: ['protocols', 'stores', 'support'],
+    values: ['protocols', 'stores', 'support', 'webhooks'],
     types: ['endpoints', 'metering'],
   },
   catalog: { values: ['money', 'protocols', 'support'] },
@@ -42,7 +52,8 @@ const rooms = {
   aws: { values: ['http-client', 'support'] },
   'http-client': { values: ['support'] },
   otlp: { values: ['support'], types: ['stores'] },
-  alerts: { values: ['support'] },
+  alerts: { values: ['support', 'webhooks'] },
+  webhooks: { values: ['support'], types: ['stores'] },
   telemetry: { values: ['support'] },
   web: { values: ['http', 'support'] },
   support: { values: [] },

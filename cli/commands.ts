@@ -62,6 +62,24 @@ const PROJECT_COMMANDS: Record<string, Command> = {
   },
 };
 
+const WEBHOOK = { options: ['project'] } satisfies Partial<Command>;
+
+const WEBHOOK_COMMANDS: Record<string, Command> = {
+  'webhooks show': { operation: 'webhooks.show', ...WEBHOOK },
+  'webhooks set': {
+    operation: 'webhooks.set',
+    operands: { url: 'URL' },
+    ...WEBHOOK,
+    note: () =>
+      'The secret is shown only once. Store it now; the one before signs as well for 24 hours.',
+  },
+  'webhooks delete': {
+    operation: 'webhooks.delete',
+    ...WEBHOOK,
+    question: ({ options: { project } }) => `The webhook of the project ${project} is deleted.`,
+  },
+};
+
 const PLAN_COMMANDS: Record<string, Command> = {
   'plans list': { operation: 'plans.list', lists: { data: PLAN_COLUMNS } },
   'plans create': {
@@ -87,6 +105,7 @@ const PLAN_COMMANDS: Record<string, Command> = {
 /** Every command, by resource and verb. */
 export const COMMANDS: Record<string, Command> = {
   ...PROJECT_COMMANDS,
+  ...WEBHOOK_COMMANDS,
   ...PLAN_COMMANDS,
   ...KEY_COMMANDS,
   ...BUDGET_COMMANDS,

@@ -21,6 +21,8 @@ const USAGE = `Usage: ${PROGRAM.admin} <resource> <verb> [options]
   projects create ID [--name TEXT] [--allow-plan ID]... [--max-keys N]
   projects set ID [--name TEXT] [--allow-plan ID]... [--all-plans] [--max-keys N|none]
   projects delete ID       one without usable keys
+  webhooks show|delete --project ID
+  webhooks set URL --project ID   where the ends of background responses are sent; its secret is shown once
   plans list
   plans create ID --rpm N --quota N --period hour|day|month [--concurrency N] [--model ID]...
                [--replay header|retries|off] [--state off|asked|default]

@@ -21,7 +21,7 @@ import { useLoad } from './parts/load.ts';
 import { Navigation, placesFor } from './parts/navigation.tsx';
 import { Notices } from './parts/notice.tsx';
 import { useRoute } from './parts/route.ts';
-import { SecretDialog } from './parts/secret-dialog.tsx';
+import { NewKeyDialog } from './parts/secret-dialog.tsx';
 import { Shown } from './parts/states.tsx';
 
 const PAGES = {
@@ -109,7 +109,7 @@ export const Shell = ({ session }: { session: Session }) => {
         projects={loaded.value?.projects ?? (loaded.failure && [])}
       />
       {secret && (
-        <SecretDialog
+        <NewKeyDialog
           key={secret.id}
           secret={secret}
           onDone={() => setSecrets(([, ...others]) => others)}

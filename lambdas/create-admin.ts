@@ -25,6 +25,7 @@ import type { MeterStore } from './stores/meter-store.ts';
 import type { PlanStore } from './stores/plan-store.ts';
 import type { ProjectStore } from './stores/project-store.ts';
 import type { RecordStore } from './stores/record-store.ts';
+import type { WebhookStore } from './stores/webhook-store.ts';
 import type { Clock } from './support/clock.ts';
 import type { RandomBytes } from './support/ids.ts';
 import type { Log } from './support/log.ts';
@@ -45,6 +46,9 @@ export type AdminParts = {
   /** For the doctor's calls to targets. */
   secrets: DoctorParts['secrets'];
   upstream: DoctorParts['upstream'];
+  openWebhooks?: (() => WebhookStore) | undefined;
+  /** Whether webhooks may have addresses of this machine and its network. @default false */
+  mayReachInner?: boolean | undefined;
   /** Users of the console. @default none: the loopback address needs no sign-in */
   members?: Members | undefined;
   /** Who makes a request, and in which roles; undefined rejects it with 403. */

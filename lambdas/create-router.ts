@@ -55,6 +55,11 @@ export type RouterParts = RouterStores & {
    * @default 'off', and 30 days for plans that store them
    */
   state?: { mode: StateMode; keepMs: number } | undefined;
+  /**
+   * Whether the webhooks of responses reach this machine and its network, also without TLS.
+   * @default false
+   */
+  mayReachInner?: boolean | undefined;
   upstream: Upstream;
   /**
    * Asked for the counts of `count_tokens`.
@@ -97,6 +102,9 @@ const atFirstCall = <Args extends unknown[], Result>(
   };
 };
 
+/** Takes requests; `repeatEvents` sends what is still owed to webhooks, which a schedule runs. */
+export type Router = HttpHandler & { repeatEvents(): Promise<void> };
+
 /** Composition root of the router, on Lambda, locally and in tests. */
 export const createRouter = ({
   catalog,
@@ -117,6 +125,8 @@ export const createRouter = ({
   keepMs = DAY_MS,
   openResponses,
   openShares,
+  openWebhooks,
+  mayReachInner = false,
   state: stage = { mode: 'off', keepMs: 30 * DAY_MS },
   upstream,
   log,
@@ -126,7 +136,7 @@ export const createRouter = ({
   corsOrigins,
   passesTraceparent,
   readWhoKey,
-}: RouterParts): HttpHandler => {
+}: RouterParts): Router => {
   const meter = withThresholds(createMeter({ store: meters, clock, log }), {
     store: thresholds,
     budgets,
@@ -173,11 +183,13 @@ export const createRouter = ({
     readWhoKey,
     clock,
   });
+  const { repeatEvents, ...stateEndpoints } = createStateEndpoints({
+    ...{ ...stage, openResponses, openWebhooks, mayReachInner },
+    ...{ generate, meter, cancellations, clock, log },
+  });
   const endpoints = {
     generate,
-    ...createStateEndpoints({
-      ...{ ...stage, openResponses, generate, meter, cancellations, clock, log },
-    }),
+    ...stateEndpoints,
     countTokens: atFirstCall(() =>
       createCountTokens({ catalog, calibrations, countAtProvider, meter, breaker }),
     ),
@@ -188,7 +200,8 @@ export const createRouter = ({
     explainRequest: atFirstCall(() => createExplainRequest({ meter, records })),
     explainSession: atFirstCall(() => createExplainSession({ meter, records, readWhoKey })),
   };
-  return createHttpHandler({
+  const handler = createHttpHandler({
     ...{ endpoints, authenticate, refusals, log, clock, randomBytes, corsOrigins },
   });
+  return Object.assign(handler, { repeatEvents });
 };

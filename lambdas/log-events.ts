@@ -147,6 +147,8 @@ export type LogEvents = {
   lessons_unreadable: Line<never>;
   lessons_unwritable: Line<'target'>;
   answer_not_stored: Line<'requestId'>;
+  /** The receiver of a project took no event of this response, which is sent again. */
+  webhook_failed: Line<'requestId' | 'projectId'>;
   meter_refund_late: Unit;
   meter_refund_written: Unit;
   meter_refund_pending: Unit;

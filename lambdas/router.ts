@@ -9,6 +9,7 @@ import { bundledModels } from './catalog/bundled-models.ts';
 import { createCatalog } from './catalog/catalog.ts';
 import { createRouter } from './create-router.ts';
 import { readRouterEnv, WHO_KEY } from './env.ts';
+import type { HttpHandler } from './http/create-http-handler.ts';
 import { createAuthenticate, LOOK_UP_TIMEOUT_MS } from './keys/authenticate.ts';
 import { labelsOf } from './metrics.ts';
 import { createDynamoClient } from './stores/dynamo/client.ts';
@@ -81,8 +82,7 @@ export const authenticate = createAuthenticate({
   timeoutMs: LOOK_UP_TIMEOUT_MS,
 });
 
-/** The router function on AWS. */
-export const handler = createRouter({
+const router = createRouter({
   catalog: createCatalog(bundledModels),
   ...stores,
   openResponses: openDynamoResponses(storeOptions),
@@ -108,3 +108,15 @@ export const handler = createRouter({
       : undefined,
   corsOrigins: env.CORS_ORIGINS.split(' ').filter((origin) => origin !== ''),
 });
+
+/** The schedule's event; no request has such a member. */
+type Scheduled = { job: 'webhooks' };
+
+/** The router function on AWS: requests, and the schedule that repeats webhooks. */
+export const handler = awslambda.streamifyResponse(
+  async (event: Parameters<HttpHandler>[0] | Scheduled, stream, context) => {
+    if (!('job' in event)) return router(event, stream, context);
+    await router.repeatEvents();
+    stream.end();
+  },
+) as unknown as HttpHandler;

@@ -1,11 +1,13 @@
 import { Duration, Stack } from 'aws-cdk-lib';
+import { Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events';
+import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
 import { Grant, type Role } from 'aws-cdk-lib/aws-iam';
 import { type Code, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { Model } from '../lambdas/catalog/catalog.ts';
 import type { RouterEnv } from '../lambdas/env.ts';
-import { acknowledgeFunction } from './acknowledge.ts';
+import { acknowledge, acknowledgeFunction } from './acknowledge.ts';
 import type { AnswerBucket } from './answer-bucket.ts';
 import { grantBedrock } from './bedrock-access.ts';
 import { createLogsAndRole, FUNCTION_SHAPE, grantKey } from './function-parts.ts';
@@ -106,5 +108,18 @@ export class RouterFunction extends Construct {
       }),
     });
     acknowledgeFunction(this.function);
+    if (tables.answers) repeatWebhooks(this, stage, this.function);
   }
 }
+
+/** Sends the webhooks of responses that their process or their receiver could not. */
+const repeatWebhooks = (scope: Construct, { name }: Stage, target: LambdaFunction): void => {
+  const schedule = new Rule(scope, 'Webhooks', {
+    description: `Model router (${name}): repeats webhooks of background responses`,
+    schedule: Schedule.rate(Duration.minutes(5)),
+    targets: [new LambdaTarget(target, { event: RuleTargetInput.fromObject({ job: 'webhooks' }) })],
+  });
+  acknowledge(schedule, {
+    'Serverless-EventBusDLQ': 'A lost event needs no queue: the next one repeats the same.',
+  });
+};

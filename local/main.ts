@@ -65,7 +65,8 @@ const isPortInUse = (error: unknown): boolean =>
 
 /** @throws UsageError if the port is in use, or the user's catalog or secrets are invalid; DatabaseError */
 const start = async (options: CliOptions): Promise<LocalRouter> => {
-  const { ownFiles, host, port, delayMs, adminSecret, data, otlp, receivers } = options;
+  const { ownFiles, host, port, delayMs, adminSecret, data, otlp, receivers, mayReachInner } =
+    options;
   const terminal = createTerminalLog();
   const files = ownFiles && (await readOwnCatalog(ownFiles));
   const onFailure = createOnFailure();
@@ -88,7 +89,7 @@ const start = async (options: CliOptions): Promise<LocalRouter> => {
     ? await exportRecords(opened, { database, collector, clock: systemClock, log, onFailure })
     : opened;
   try {
-    const own = { host, port, adminSecret, delayMs, log };
+    const own = { host, port, adminSecret, delayMs, mayReachInner, log };
     const closing = {
       ...stores,
       close: async () => {

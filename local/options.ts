@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
 import { PROGRAM } from '#program';
-import { type Receiver, readSigningSecret } from '../lambdas/alerts/deliver.ts';
+import type { Receiver } from '../lambdas/alerts/deliver.ts';
 import { readHeaders } from '../lambdas/otlp/post.ts';
+import { readSigningSecret } from '../lambdas/webhooks/sign.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Environment variable with the secret of the operator of a router that other machines reach. */
@@ -32,6 +33,7 @@ ${PROGRAM.isPacked ? COMMANDS : ''}
   --alerts URL     send alerts, signed by the rules of standard-webhooks with the secret whsec_… in
                    ${ALERT_SECRET}
   --slack URL      send alerts in the form of Slack's incoming webhooks
+  --inner-webhooks webhooks of projects may be at http:// and at addresses of this machine and its network
   --delay MS       delay of the embedded upstream before every word (default: 15)
   --json           print one line {"baseUrl","key"} when ready, and nothing else
   --version        print the version
@@ -46,6 +48,8 @@ export type CliOptions = {
   data: string | undefined;
   /** Base address of the OTLP collector that gets all records, and the headers that it requires. */
   otlp: { endpoint: string; headers: Record<string, string> } | undefined;
+  /** Whether webhooks reach this machine and its network. */
+  mayReachInner: boolean;
   /** Who gets alerts. */
   receivers: Receiver[];
   delayMs: number;
@@ -83,6 +87,7 @@ const parse = (args: string[]) => {
         otlp: { type: 'string' },
         alerts: { type: 'string' },
         slack: { type: 'string' },
+        'inner-webhooks': { type: 'boolean', default: false },
         catalog: { type: 'string' },
         secrets: { type: 'string' },
         delay: { type: 'string', default: DEFAULT_DELAY_MS },
@@ -165,8 +170,9 @@ const readReceivers = (
 
 /** @throws UsageError for an unknown option, a value out of range, secrets without a catalog, an address without a secret, or an invalid header or secret of a receiver */
 export const readOptions = (args: string[], env: Env): CliOptions => {
-  const { port, host, data, otlp, delay, json, help, version, alerts, slack, ...files } =
+  const { port, host, data, otlp, delay, json, help, version, alerts, slack, ...rest } =
     parse(args);
+  const { 'inner-webhooks': mayReachInner, ...files } = rest;
   if (data === '') throw new UsageError('--data must name a folder.');
   return {
     port:
@@ -178,6 +184,7 @@ export const readOptions = (args: string[], env: Env): CliOptions => {
     data,
     otlp: readCollector(otlp, env),
     receivers: readReceivers({ alerts, slack }, env),
+    mayReachInner,
     delayMs: readNumber(delay, '--delay', MAX_DELAY_MS),
     json,
     help,

@@ -1,10 +1,11 @@
 import { type Alert, alertOfLine, retirementAlerts } from '../lambdas/alerts/alert.ts';
-import { AlertRejected, createDeliver, type Receiver } from '../lambdas/alerts/deliver.ts';
-import { createPostJson } from '../lambdas/alerts/post.ts';
+import { createDeliver, type Receiver } from '../lambdas/alerts/deliver.ts';
 import type { LogFields } from '../lambdas/log-events.ts';
 import { createDynamoAlertStore } from '../lambdas/stores/dynamo/alert-store.ts';
 import { type Clock, DAY_MS } from '../lambdas/support/clock.ts';
 import type { Log } from '../lambdas/support/log.ts';
+import { createPostJson } from '../lambdas/webhooks/post.ts';
+import { MessageRejected } from '../lambdas/webhooks/send.ts';
 import { createDatabaseClient } from './database/database-client.ts';
 import type { ItemDatabase } from './database/item-database.ts';
 import { TABLE_NAMES } from './local-stores.ts';
@@ -26,7 +27,7 @@ const createSend = (receiver: Receiver, { clock, onFailure }: Parts) => {
   return async (alerts: Alert[]): Promise<void> => {
     for (const alert of alerts) {
       await deliver(alert).catch((error: unknown) => {
-        if (!(error instanceof AlertRejected)) throw error;
+        if (!(error instanceof MessageRejected)) throw error;
         onFailure(
           `The ${receiver.form} receiver rejected an alert, which is dropped: ${alert.title}`,
         );

@@ -7,7 +7,7 @@ import { createCatalog, type Model } from '../lambdas/catalog/catalog.ts';
 import defaultModels from '../lambdas/catalog/models.json' with { type: 'json' };
 import { parseModels } from '../lambdas/catalog/parse-models.ts';
 import { type Admin, createAdmin } from '../lambdas/create-admin.ts';
-import { createRouter } from '../lambdas/create-router.ts';
+import { createRouter, type Router } from '../lambdas/create-router.ts';
 import { DEFAULT_RUNBOOK_URL } from '../lambdas/env.ts';
 import type { HttpHandler } from '../lambdas/http/create-http-handler.ts';
 import { type HttpEvent, type HttpRequest, readEvent } from '../lambdas/http/read-event.ts';
@@ -18,7 +18,7 @@ import {
 } from '../lambdas/keys/authenticate.ts';
 import { createKeyLifecycle, type KeyLifecycle } from '../lambdas/keys/lifecycle.ts';
 import type { Plan, PlanStore, StateMode } from '../lambdas/stores/plan-store.ts';
-import { type Clock, DAY_MS, systemClock } from '../lambdas/support/clock.ts';
+import { type Clock, DAY_MS, MINUTE_MS, systemClock } from '../lambdas/support/clock.ts';
 import type { Log } from '../lambdas/support/log.ts';
 import { createHttpUpstream } from '../lambdas/upstreams/http-upstream.ts';
 import { withPrelude } from '../lambdas/web/lambda-runtime.ts';
@@ -67,6 +67,8 @@ export type LocalOptions = {
   stores?: LocalStores;
   /** Which responses are stored for 30 days. Default: those that plans store. */
   state?: StateMode;
+  /** Whether webhooks reach this machine and its network. Default: they do not, as on AWS. */
+  mayReachInner?: boolean;
   /** Members of the console. Default: none, since the loopback address needs no sign-in. */
   members?: Members;
   /** Overrides of the first key's plan: 600 requests per minute, 100,000 per month. */
@@ -165,6 +167,20 @@ const createLocalConsole = (token: string): ConsoleParts => {
 const ignore = () => {};
 const NO_LOG: Log = { info: ignore, warn: ignore, error: ignore };
 
+/** As the schedule of the stack does, more often. */
+const repeatEvents = (router: Router, clock: Clock): (() => void) => {
+  let cancel: () => void;
+  const schedule = () => {
+    cancel = clock.after(MINUTE_MS, () => {
+      schedule();
+      // What fails is repeated with the next one.
+      router.repeatEvents().catch(() => undefined);
+    });
+  };
+  schedule();
+  return () => cancel();
+};
+
 /** Starts the router that runs on AWS, with the same stores, on local services. */
 export const startLocal = async (options: LocalOptions = {}): Promise<LocalRouter> => {
   const { clock = systemClock, log = NO_LOG, stores = openStores(systemClock) } = options;
@@ -194,6 +210,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     catalog: createCatalog(models),
     ...stores.parts,
     state: options.state && { mode: options.state, keepMs: 30 * DAY_MS },
+    mayReachInner: options.mayReachInner,
     records: watchRecords(stores.parts.records, inFlight, fresh.change),
     history,
     authenticate,
@@ -212,6 +229,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     upstream,
     identify: access.identify,
     members: options.members,
+    mayReachInner: options.mayReachInner,
     console: createLocalConsole(token),
     settledUntil: inFlight.settledUntil,
     log,
@@ -242,6 +260,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
       clock,
       randomBytes,
     });
+    const stopRepeating = repeatEvents(router, clock);
     return {
       baseUrl: server.url,
       key,
@@ -254,6 +273,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
         await inFlight.whenIdle();
       },
       close: async () => {
+        stopRepeating();
         await server.close();
         await fresh.close();
         await closeServices();

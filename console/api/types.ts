@@ -94,12 +94,17 @@ export type Budget = {
 type BudgetChange =
   `${'' | 'organisation-' | 'key-' | 'users-' | 'user-' | 'sessions-' | 'session-'}budgets.${'set' | 'delete'}`;
 
+export type Webhook = { url: string; set_at: string };
+
 export type Replies = Record<BudgetChange, Budget> & {
   'budgets.list': List<Budget>;
   'projects.list': List<Project>;
   'projects.create': Project;
   'projects.set': Project;
   'projects.delete': Project;
+  'webhooks.show': Webhook;
+  'webhooks.set': Webhook & { secret: string };
+  'webhooks.delete': Webhook;
   'plans.list': List<Plan>;
   'plans.create': Plan;
   'plans.set': Plan;

@@ -12,6 +12,7 @@ import { RowActions } from '../parts/row-actions.tsx';
 import { Empty } from '../parts/states.tsx';
 import { AllowedNames, type Column, Maximum, Table } from '../parts/table.tsx';
 import { Instant } from '../parts/time.tsx';
+import { WebhookDialog } from './webhook-dialog.tsx';
 
 type DialogProps = { project: Project | undefined; onClose: () => void };
 
@@ -65,7 +66,7 @@ const ProjectDialog = ({ project, onClose }: DialogProps) => {
   );
 };
 
-type Opened = { kind: 'create' } | { kind: 'edit' | 'delete'; project: Project };
+type Opened = { kind: 'create' } | { kind: 'edit' | 'webhook' | 'delete'; project: Project };
 
 const COLUMNS: Column<Project>[] = [
   {
@@ -120,6 +121,7 @@ const actionsWith = (open: (opened: Opened) => void): Column<Project> => ({
             location.hash = hrefOf('members', { project: project.id });
           },
         },
+        { label: 'Webhook…', onChoose: () => open({ kind: 'webhook', project }) },
         { label: 'Delete…', isDangerous: true, onChoose: () => open({ kind: 'delete', project }) },
       ]}
     />
@@ -159,6 +161,9 @@ export const ProjectsPage = () => {
       )}
       {opened?.kind === 'create' && <ProjectDialog project={undefined} onClose={onClose} />}
       {opened?.kind === 'edit' && <ProjectDialog project={opened.project} onClose={onClose} />}
+      {opened?.kind === 'webhook' && (
+        <WebhookDialog project={opened.project.id} onClose={onClose} />
+      )}
       {opened?.kind === 'delete' && (
         <DeleteDialog kind="project" id={opened.project.id} onClose={onClose}>
           <p>

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { modelsOf } from '../api/caller.ts';
 import type { NewKey } from '../api/types.ts';
@@ -49,24 +50,29 @@ const KeyCode = ({ secret }: { secret: string }) => {
   );
 };
 
-/** Shows a new key, this once. Only Done closes it, after the box is ticked: the key is lost with it. */
-export const SecretDialog = ({ secret, onDone }: { secret: NewKey; onDone: () => void }) => {
+type SecretProps = {
+  title: string;
+  label: string;
+  text: string;
+  isWide?: boolean;
+  /** Above and below the secret. */
+  about: ComponentChildren;
+  children?: ComponentChildren;
+  onDone: () => void;
+};
+
+/** Shows a secret, this once. Only Done closes it, after the box is ticked: the secret is lost with it. */
+export const SecretDialog = ({ title, label, text, isWide = false, ...props }: SecretProps) => {
   const [isSaved, setSaved] = useState(false);
   useEffect(() => {
     addEventListener('beforeunload', warnOfLoss);
     return () => removeEventListener('beforeunload', warnOfLoss);
   }, []);
   return (
-    <Dialog title="Save this key now" isWide>
-      <p>
-        It is shown once. Only its SHA-256 is stored, so it cannot be shown again; a lost key is
-        replaced by rotating it.
-      </p>
-      <Copyable text={secret.key} label="the API key" />
-      <KeyCode secret={secret.key} />
-      <p class="hint">
-        The code reads the key from the environment variable <code>{KEY_VARIABLE}</code>.
-      </p>
+    <Dialog title={title} isWide={isWide}>
+      <p>{props.about}</p>
+      <Copyable text={text} label={label} />
+      {props.children}
       <div class="dialog-actions">
         <label class="tick">
           <input
@@ -76,10 +82,27 @@ export const SecretDialog = ({ secret, onDone }: { secret: NewKey; onDone: () =>
           />
           I have saved it
         </label>
-        <button type="button" class="button is-primary" disabled={!isSaved} onClick={onDone}>
+        <button type="button" class="button is-primary" disabled={!isSaved} onClick={props.onDone}>
           Done
         </button>
       </div>
     </Dialog>
   );
 };
+
+/** A new key, with code that uses it. */
+export const NewKeyDialog = ({ secret, onDone }: { secret: NewKey; onDone: () => void }) => (
+  <SecretDialog
+    title="Save this key now"
+    label="the API key"
+    text={secret.key}
+    isWide
+    about="It is shown once. Only its SHA-256 is stored, so it cannot be shown again; a lost key is replaced by rotating it."
+    onDone={onDone}
+  >
+    <KeyCode secret={secret.key} />
+    <p class="hint">
+      The code reads the key from the environment variable <code>{KEY_VARIABLE}</code>.
+    </p>
+  </SecretDialog>
+);

@@ -234,6 +234,7 @@ const TargetTest = z.strictObject({ place: z.string(), call: z.enum(CALLS) });
 export const BODIES = {
   'projects.create': NewProject,
   'projects.set': ProjectChange,
+  'webhooks.set': z.strictObject({ url: z.string().max(2_000) }),
   'plans.create': NewPlan,
   'plans.set': PlanChange,
   'keys.create': NewKeyInput,

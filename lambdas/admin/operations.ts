@@ -19,6 +19,7 @@ import { projectHandlers } from './projects.ts';
 import { usageHandlers } from './quota-usage.ts';
 import { requestHandlers } from './requests.ts';
 import { createListTargets } from './targets.ts';
+import { webhookHandlers } from './webhooks.ts';
 
 /** Each returns operations by their names in `OPERATIONS`. */
 const FACTORIES = [
@@ -27,6 +28,7 @@ const FACTORIES = [
   keyHandlers,
   keyChangeHandlers,
   deleteHandlers,
+  webhookHandlers,
   budgetHandlers,
   memberHandlers,
   usageHandlers,

@@ -1,6 +1,7 @@
 import { failureOf } from '#late/responses';
+import type { Events } from '#late/webhooks';
 import type { Call, Endpoint, Reply } from '../endpoints/endpoint.ts';
-import type { Json } from '../protocols/bytes/json.ts';
+import { asString, type Json } from '../protocols/bytes/json.ts';
 import {
   formatSse,
   type MessageBatches,
@@ -23,6 +24,8 @@ const RENEW_EVERY = 4;
 
 export type BackgroundDeps = {
   responses: ResponseStore;
+  /** For projects with a webhook. */
+  events(): Pick<Events, 'owe' | 'deliver'>;
   generate: Endpoint;
   clock: Clock;
   log: Log;
@@ -224,15 +227,20 @@ async function* asMessages({ live, done }: { live: Live; done: Promise<void> }):
 export const startJob = async (job: Job, deps: BackgroundDeps): Promise<Reply> => {
   const { key, queued, input, before, isStream, call } = job;
   const { responses, clock } = deps;
+  const events = deps.events();
   const json = JSON.stringify(queued);
+  const event = { projectId: call.caller.projectId, responseId: asString(queued.id) ?? '' };
   const leaseUntil = clock.now() + LEASE_MS;
   const state = { leaseUntil, hasBegun: false, isBackground: true, isStream, pieces: 0 };
   const stored = { ...state, before, input: pack(input), response: pack(json) };
-  await withStore(() => responses.create(key, stored));
+  const [, isOwed] = await withStore(() =>
+    Promise.all([responses.create(key, stored), events.owe(event)]),
+  );
   const admission = Promise.withResolvers<void>();
   const live = createLive();
   const { resolve: onAdmitted, reject: onFailure } = admission;
-  const done = runJob(job, deps, { live, onAdmitted, onFailure });
+  const running = runJob(job, deps, { live, onAdmitted, onFailure });
+  const done = isOwed ? running.then(() => events.deliver(event)) : running;
   try {
     await admission.promise;
   } catch (error) {

@@ -1,15 +1,20 @@
 import { failureOf } from '#late/responses';
+import { createEvents, type EventParts, type Events } from '#late/webhooks';
 import type { Cancellations } from '../endpoints/cancellations.ts';
 import type { Call, Endpoint } from '../endpoints/endpoint.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { Json } from '../protocols/bytes/json.ts';
+import type { WebhookStore } from '../stores/webhook-store.ts';
 import { apiError, invalidRequest, notFound } from '../support/errors.ts';
 import { followResponse } from './follow.ts';
 import { readInput } from './history.ts';
 import { createRespond, type RespondDeps } from './respond.ts';
 import { createFind, type Found, keyOf, pack, withStore } from './stored.ts';
 
-export type StateDeps = Omit<RespondDeps, 'find'> & {
+export type StateDeps = Omit<RespondDeps, 'find' | 'events'> & {
+  openWebhooks(): WebhookStore;
+  /** Whether webhooks reach this machine and its network. */
+  mayReachInner: boolean;
   meter: Pick<Meter, 'admitFree'>;
   cancellations: Pick<Cancellations, 'cancel'>;
 };
@@ -85,6 +90,17 @@ export const createState = (deps: StateDeps) => {
     return find(projectId, id);
   };
 
+  let opened: Events | undefined;
+  /** A late part: only responses in the background have events. */
+  const events = (): Events => {
+    const readEnd: EventParts['readEnd'] = async ({ projectId, responseId }) => {
+      const found = await findNow(projectId, responseId);
+      return found && found.leaseUntil !== undefined ? 'running' : found?.response;
+    };
+    opened ??= createEvents({ ...deps, webhooks: deps.openWebhooks(), readEnd });
+    return opened;
+  };
+
   /** @throws ApiError 404, 429 or 503 */
   const open = async ({ caller, pathParameter: id = '' }: Call): Promise<Found> => {
     await meter.admitFree(caller);
@@ -140,8 +156,9 @@ export const createState = (deps: StateDeps) => {
     return { status: 200, body: pageOf(await readInput(reading, found), call.query) };
   };
 
-  const respond = createRespond({ ...deps, find });
-  return { respond, getResponse, cancelResponse, deleteResponse, listInputItems };
+  const respond = createRespond({ ...deps, events, find });
+  const repeatEvents = () => events().repeat();
+  return { repeatEvents, respond, getResponse, cancelResponse, deleteResponse, listInputItems };
 };
 
 export type State = ReturnType<typeof createState>;

@@ -5,10 +5,10 @@ import type { RouterStores } from '../stores/router-stores.ts';
 import { ApiError, invalidRequest } from '../support/errors.ts';
 import type { State, StateDeps } from './create-state.ts';
 
-type Parts = Omit<StateDeps, 'responses'> & {
+type Parts = Omit<StateDeps, 'responses' | 'openWebhooks'> & {
   /** The stage's, for plans without one. */
   mode: StateMode;
-} & Pick<RouterStores, 'openResponses'>;
+} & Pick<RouterStores, 'openResponses' | 'openWebhooks'>;
 
 const notStored = () =>
   invalidRequest(
@@ -16,18 +16,18 @@ const notStored = () =>
   );
 
 /** All that a request enters of this folder which does not use the state: the rest is a late part of the bundle. */
-export const createStateEndpoints = ({ mode, openResponses, ...parts }: Parts) => {
+export const createStateEndpoints = ({ mode, openResponses, openWebhooks, ...parts }: Parts) => {
   const { generate } = parts;
   const modeOf = ({ caller: { plan } }: Call): StateMode => plan.state ?? mode;
   let state: State | undefined;
   const open = (): State => {
-    if (!openResponses) throw notStored();
-    state ??= createState({ ...parts, responses: openResponses() });
+    if (!openResponses || !openWebhooks) throw notStored();
+    state ??= createState({ ...parts, responses: openResponses(), openWebhooks });
     return state;
   };
   /** What was stored can be read and deleted, also if the plan stores no more. */
   const read =
-    (name: Exclude<keyof State, 'respond'>): Endpoint =>
+    (name: Exclude<keyof State, 'respond' | 'repeatEvents'>): Endpoint =>
     async (call) => {
       try {
         return await open()[name](call);
@@ -41,6 +41,10 @@ export const createStateEndpoints = ({ mode, openResponses, ...parts }: Parts) =
     return allowed === 'off' || !openResponses ? generate(call) : open().respond(call, allowed);
   };
   return {
+    /** Sends what is still owed to webhooks. @throws StoreUnavailable */
+    repeatEvents: async () => {
+      if (openResponses) await open().repeatEvents();
+    },
     respond,
     getResponse: read('getResponse'),
     cancelResponse: read('cancelResponse'),

@@ -142,7 +142,7 @@ export const createRespond = (deps: RespondDeps) => {
       expiresAt: clock.now() + keepMs,
     };
     const queued = responseOf({ request, meta }, { status: 'queued', ...marks });
-    return startJob({ key, call, queued, isStream, ...own }, { responses, generate, clock, log });
+    return startJob({ key, call, queued, isStream, ...own }, deps);
   };
 
   const respond = async ({ confirm, ...received }: Call, asks: Asks): Promise<Reply> => {

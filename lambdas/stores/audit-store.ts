@@ -4,6 +4,8 @@ export type Action =
   | 'projects.create'
   | 'projects.set'
   | 'projects.delete'
+  | 'webhooks.set'
+  | 'webhooks.delete'
   | 'plans.create'
   | 'plans.set'
   | 'plans.delete'

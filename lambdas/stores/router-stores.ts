@@ -12,6 +12,7 @@ import type { RecordStore } from './record-store.ts';
 import type { ResponseStore } from './response-store.ts';
 import type { ShareStore } from './share-store.ts';
 import type { ThresholdStore } from './threshold-store.ts';
+import type { WebhookStore } from './webhook-store.ts';
 
 /** What the router uses of the stores: its bundle has no other part of them. */
 export type RouterStores = {
@@ -39,6 +40,11 @@ export type RouterStores = {
    * @default none: they cannot be stored
    */
   openResponses?: (() => ResponseStore) | undefined;
+  /**
+   * Opens the store of webhooks, where a response in the background is first asked for.
+   * @default none, and no responses are stored
+   */
+  openWebhooks?: (() => WebhookStore) | undefined;
   /**
    * Opens the store of the queues for providers' capacity, where a target first declares one.
    * @default none: no capacity is checked

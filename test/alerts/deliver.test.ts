@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { type Alert, alertOfLine } from '../../lambdas/alerts/alert.ts';
 import { createDeliver } from '../../lambdas/alerts/deliver.ts';
-import { createPostJson, isInner } from '../../lambdas/alerts/post.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
+import { createPostJson, isInner } from '../../lambdas/webhooks/post.ts';
 import { SECRET, startReceiver, verified } from './receiver.ts';
 
 const ALERT: Alert = {

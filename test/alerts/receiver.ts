@@ -36,10 +36,12 @@ export const startReceiver = async () => {
   const messages: string[] = [];
   const faults: string[] = [];
   const requests: IncomingHttpHeaders[] = [];
+  const bodies: string[] = [];
   let trouble: Trouble | undefined;
   const server = createServer(async (request, response) => {
     const body = await text(request);
     requests.push(request.headers);
+    bodies.push(body);
     if (trouble) return trouble(response);
     try {
       if (request.url === '/slack') messages.push(Slack.parse(JSON.parse(body)).text);
@@ -63,7 +65,7 @@ export const startReceiver = async () => {
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    ...{ received, messages, faults, requests },
+    ...{ received, messages, faults, requests, bodies },
     titles: () => received.map(({ title }) => title),
     answerWith: (next: Trouble | undefined) => {
       trouble = next;

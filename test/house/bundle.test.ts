@@ -27,7 +27,9 @@ const PARTS = {
   'late-read-error.cjs': 22,
   'late-reports.cjs': 27,
   'late-run-once.cjs': 12,
-  'late-state.cjs': 17,
+  'late-state.cjs': 18,
+  'late-webhook-store.cjs': 3,
+  'late-webhooks.cjs': 6,
   'late-response-store.cjs': 5,
   'late-counted-meters.cjs': 7,
   'late-leases.cjs': 8,
@@ -54,7 +56,7 @@ const RUNTIME = `
   };
   const { Writable } = require('node:stream');
   const chunks = [];
-  let head;
+  let head = { statusCode: 0, headers: {} };
   globalThis.awslambda = {
     streamifyResponse: (handler) => handler,
     HttpResponseStream: { from: (stream, metadata) => { head = metadata; return stream; } },
@@ -111,22 +113,10 @@ const env = {
   UPSTREAM_SECRET: 'upstreams',
 } satisfies RouterEnv;
 
-/** Response of the bundle in a fresh process without node_modules. */
-const send = (
-  method: string,
-  path: string,
-  { headers: sent = {}, variables = {} }: { headers?: Variables; variables?: Variables } = {},
-) => {
+/** Response of the bundle to an event, in a fresh process without node_modules. */
+const invoke = (event: object, variables: Variables = {}) => {
   const runtime = join(outdir, 'runtime.cjs');
   writeFileSync(runtime, RUNTIME);
-  const event = {
-    version: '2.0',
-    rawPath: path,
-    rawQueryString: '',
-    headers: { host: 'router.test', 'content-type': 'application/json', ...sent },
-    requestContext: { http: { method, path, sourceIp: '192.0.2.1' }, requestId: 'r' },
-    isBase64Encoded: false,
-  };
   const run = spawnSync(process.execPath, [runtime, file, JSON.stringify(event)], {
     cwd: outdir,
     encoding: 'utf8',
@@ -140,6 +130,23 @@ const send = (
   const lines = run.stdout.split('\n');
   return { ...Answer.parse(JSON.parse(lines.at(-1) ?? '')), log: lines.slice(0, -1) };
 };
+
+const send = (
+  method: string,
+  path: string,
+  { headers: sent = {}, variables = {} }: { headers?: Variables; variables?: Variables } = {},
+) =>
+  invoke(
+    {
+      version: '2.0',
+      rawPath: path,
+      rawQueryString: '',
+      headers: { host: 'router.test', 'content-type': 'application/json', ...sent },
+      requestContext: { http: { method, path, sourceIp: '192.0.2.1' }, requestId: 'r' },
+      isBase64Encoded: false,
+    },
+    variables,
+  );
 
 describe('the bundle of the router function', () => {
   test(`the router bundle is at most ${BUDGET_KB} KB`, () => {
@@ -175,6 +182,15 @@ describe('the bundle of the router function', () => {
     const { status, body, parts } = send('POST', '/v1/responses');
     expect([status, parts]).toEqual([401, ['late-responses.cjs']]);
     expect(JSON.parse(body)).toMatchObject({ error: { code: 'invalid_api_key' } });
+  });
+
+  test("the schedule's event of webhooks loads no late part in a stage that stores no responses", () => {
+    expect(invoke({ job: 'webhooks' })).toMatchObject({
+      status: 0,
+      body: '',
+      parts: [],
+      log: [''],
+    });
   });
 
   test('a bundle whose catalog has a target of a protocol has that protocol in its first file', () => {

@@ -192,8 +192,17 @@ describe('the Function URL', () => {
       Principal: 'apigateway.amazonaws.com',
       SourceArn: Match.anyValue(),
     });
-    // The rest are of the schedule and of the methods below, for one function each.
-    dev.resourceCountIs('AWS::Lambda::Permission', 9);
+    // The rest are of the schedules and of the methods below, for one function each.
+    dev.resourceCountIs('AWS::Lambda::Permission', 10);
+  });
+
+  test('a schedule sends the router function the event of webhooks every five minutes, unless no response is kept', () => {
+    const rule = {
+      ScheduleExpression: 'rate(5 minutes)',
+      Targets: [Match.objectLike({ Input: '{"job":"webhooks"}' })],
+    };
+    dev.hasResourceProperties('AWS::Events::Rule', rule);
+    synthTemplate({ replayHours: '0' }).resourcePropertiesCountIs('AWS::Events::Rule', rule, 0);
   });
 });
 

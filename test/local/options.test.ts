@@ -7,6 +7,7 @@ test('the router listens on port 8787 with a delay of 15 ms by default', () => {
     ...{ port: 8787, host: '127.0.0.1', delayMs: 15 },
     ...{ json: false, help: false, version: false },
     receivers: [],
+    mayReachInner: false,
   });
 });
 

@@ -29,6 +29,12 @@ export const REPLIES: Record<OperationName, Reply> = {
     about: `\`null\` removes the name, or allows all plans or any number of keys; ${CONCURRENT}`,
   },
   'projects.delete': { about: '409 with usable keys' },
+  'webhooks.show': { about: 'without its secret; 404 without one' },
+  'webhooks.set': {
+    about:
+      '`secret` is new each time and shown only once; the one before signs as well for 24 hours ([stored-responses.md](stored-responses.md#webhooks))',
+  },
+  'webhooks.delete': {},
   'plans.list': {},
   'plans.create': { status: 201, about: MADE },
   'plans.set': {

@@ -1,5 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { createCatalog } from '../../lambdas/catalog/catalog.ts';
+import { createRouter } from '../../lambdas/create-router.ts';
+import { createDynamoStores, openDynamoResponses } from '../../lambdas/stores/dynamo/stores.ts';
+import { systemClock } from '../../lambdas/support/clock.ts';
+import { createLocalDynamoClient } from '../../local/local-aws.ts';
+import { createLocalUpstream } from '../../local/local-upstream.ts';
+import { SECRET, startReceiver } from '../alerts/receiver.ts';
 import { type Fleet, startFleet } from '../metering/fleet.ts';
+import { TABLE_NAMES } from '../support/dynamo.ts';
 
 const START = Date.parse('2026-11-21T11:30:00Z');
 /** Longer than a lease. */
@@ -57,4 +66,46 @@ test('a background response whose process was killed (kill -9) is failed with th
   expect(await call(key, `/v1/responses/${queued.id}/cancel`, {})).toEqual(failed);
   pass(REAPED_MS);
   expect(await usedBy(key)).toBe(0);
+});
+
+/** An environment that the schedule invokes, and the stores of the webhooks. */
+const connect = () => {
+  const clock = { ...systemClock, now: () => now };
+  const { dynamo, secrets } = fleet.home.endpoints;
+  const client = createLocalDynamoClient(dynamo);
+  onTestFinished(() => client.destroy());
+  const stores = createDynamoStores({ client, tableNames: TABLE_NAMES });
+  const log = { info: () => {}, warn: () => {}, error: () => {} };
+  const router = createRouter({
+    ...{ ...stores, catalog: createCatalog([]), log, clock, randomBytes, mayReachInner: true },
+    openResponses: openDynamoResponses({ client, tableNames: TABLE_NAMES }),
+    upstream: createLocalUpstream({ endpoint: secrets, clock, log }),
+  });
+  return { router, webhooks: stores.openWebhooks?.() };
+};
+
+test('the schedule sends response.failed for a response whose process was killed (kill -9), once', async () => {
+  const receiver = await startReceiver();
+  receiver.answerWith((response) => response.writeHead(204).end());
+  const { router, webhooks } = connect();
+  await webhooks?.put('local', { url: receiver.url, secret: SECRET, setAt: now });
+  const plan = { rpm: 1_000_000, quota: 1_000_000, state: 'default' } as const;
+  const key = await fleet.createKey({ plan });
+  const input = `say ${'word '.repeat(2_000)}`;
+  const body = { model: 'test/dawdles', background: true, input };
+  const { id } = await call(key, '/v1/responses', body, 0);
+  await expect
+    .poll(async () => (await call(key, `/v1/responses/${id}`)).status)
+    .toBe('in_progress');
+  fleet.servers[0]?.process.kill('SIGKILL');
+  await fleet.replace(0);
+  await router.repeatEvents();
+  expect(receiver.bodies).toEqual([]);
+  pass(LEASE_OVER_MS);
+  await router.repeatEvents();
+  await router.repeatEvents();
+  expect(receiver.bodies.map((text) => JSON.parse(text))).toEqual([
+    expect.objectContaining({ type: 'response.failed', data: { id } }),
+  ]);
+  expect((await call(key, `/v1/responses/${id}`)).status).toBe('failed');
 });

@@ -9,6 +9,7 @@ import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.
 import { createDynamoPlanStore } from '../../lambdas/stores/dynamo/plan-store.ts';
 import { createDynamoRecordStore } from '../../lambdas/stores/dynamo/record-store.ts';
 import { createDocumentClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
+import { createDynamoWebhookStore } from '../../lambdas/stores/dynamo/webhook-store.ts';
 import { createLocalDynamoClient, LOCAL_AWS } from '../../local/local-aws.ts';
 import { TABLE_NAMES } from '../../local/local-stores.ts';
 import { startEmbeddedDynamo } from './embedded-dynamo.ts';
@@ -25,6 +26,7 @@ export const storesOn = (client: DynamoClient) => ({
   audit: createDynamoAuditStore({ client, tableName: TABLE_NAMES.history }),
   history: createDynamoHistoryStore({ client, tableName: TABLE_NAMES.history }),
   records: createDynamoRecordStore({ client, tableName: TABLE_NAMES.records }),
+  openWebhooks: () => createDynamoWebhookStore({ client, ...TABLE_NAMES }),
 });
 
 /** A client whose server has gone: connections are refused, as in an outage. */

@@ -2,8 +2,7 @@ import '../../lambdas/web/lambda-runtime.ts';
 import { randomBytes } from 'node:crypto';
 import type { AwsIdentity } from '../../lambdas/aws/sign.ts';
 import { type Catalog, createCatalog, type Model } from '../../lambdas/catalog/catalog.ts';
-import { createRouter } from '../../lambdas/create-router.ts';
-import type { HttpHandler } from '../../lambdas/http/create-http-handler.ts';
+import { createRouter, type Router } from '../../lambdas/create-router.ts';
 import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
 import { periodOf } from '../../lambdas/metering/limits.ts';
 import type { AnswerStore } from '../../lambdas/stores/answer-store.ts';
@@ -27,7 +26,7 @@ export type Fleet = {
   /** Base address of each router. */
   urls: string[];
   /** What stands behind each address, for those who bring events of their own. */
-  handlers: HttpHandler[];
+  handlers: Router[];
   key: string;
   ids: { keyId: string; meterId: string };
   /** A key of another project on the same plan. */
@@ -53,6 +52,8 @@ export type FleetOptions = {
   answersAt?: (endpoint: string) => AnswerStore | Promise<AnswerStore>;
   /** In place of the local store of responses that callers store. */
   openResponses?: () => ResponseStore;
+  /** Whether webhooks reach this machine. */
+  mayReachInner?: boolean;
   toEvent?: ServerOptions['toEvent'];
   slowClients?: ServerOptions['slowClients'];
   secret?: string;
@@ -87,6 +88,7 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
       breakers: options.breakers ?? stores.parts.breakers,
       answers: answers,
       openResponses: options.openResponses ?? stores.parts.openResponses,
+      mayReachInner: options.mayReachInner,
       catalog: options.catalog ?? createCatalog(models),
       upstream: createHttpUpstream({
         secrets: fixedSecrets(secret),

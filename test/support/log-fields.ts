@@ -31,6 +31,7 @@ export const LOG_EVENTS: Record<LogEvent, true> = {
   lessons_unreadable: true,
   lessons_unwritable: true,
   answer_not_stored: true,
+  webhook_failed: true,
   meter_refund_late: true,
   meter_refund_written: true,
   meter_refund_pending: true,

@@ -1,5 +1,6 @@
 import { createDynamoResponseStore } from '#late/response-store';
 import { createDynamoShareStore } from '#late/share-store';
+import { createDynamoWebhookStore } from '#late/webhook-store';
 import type { TableName } from '../../tables.ts';
 import type { BodyStore } from '../answer-store.ts';
 import type { AuditStore } from '../audit-store.ts';
@@ -68,6 +69,7 @@ export const createRouterStores = ({
     history: createDynamoHistoryReader({ client, tableName: history }),
     thresholds: createDynamoThresholdStore({ client, tableName: meters }),
     budgets: createDynamoBudgetStore({ client, tableName: meters }),
+    openWebhooks: () => createDynamoWebhookStore({ client, meters, records }),
     openShares: () => createDynamoShareStore({ client, tableName: meters }),
     answers:
       answers === undefined

@@ -75,6 +75,7 @@ type Group = keyof typeof EXPECTED;
 
 const PLAN = { rpm: 1, quota: 1, period: 'day' };
 const BUDGET = { max_usd: 1, period: 'day' };
+const WEBHOOK = { url: 'https://example.com' };
 
 /** Method, path, who may, and a body; NEW stands for an id that is used once. */
 const OPERATIONS: [string, string, Group, object?][] = [
@@ -82,6 +83,9 @@ const OPERATIONS: [string, string, Group, object?][] = [
   ['POST', '/projects', 'operators', { id: 'NEW' }],
   ['POST', '/projects/{project}', 'operators, of a project', { name: 'x' }],
   ['POST', '/projects/{project}/delete', 'operators, of a project', {}],
+  ['GET', '/projects/{project}/webhook', 'members'],
+  ['POST', '/projects/{project}/webhook', 'members', WEBHOOK],
+  ['POST', '/projects/{project}/webhook/delete', 'members', {}],
   ['GET', '/plans', 'all with a role'],
   ['POST', '/plans', 'operators', { id: 'NEW', ...PLAN }],
   ['POST', '/plans/{plan}', 'operators', { rpm: 8 }],
@@ -179,6 +183,7 @@ const statusOf = async (
   // What is shown and deleted.
   const [budget] = /.*\/budget\b(?!s)/.exec(filled) ?? [];
   if (budget !== undefined && budget !== '/budget') await admin.post(`/admin${budget}`, BUDGET);
+  if (filled.includes('/webhook')) await admin.post('/admin/projects/own/webhook', WEBHOOK);
   const text = body && JSON.stringify(body).replace('NEW', freshId());
   const sent = { method, path: `/admin${filled}`, by, ...(text !== undefined && { body: text }) };
   const { status } = await admin.send(sent);

@@ -1,0 +1,70 @@
+import { listOf } from '../../support/async-lists.ts';
+import { DAY_MS, HOUR_MS } from '../../support/clock.ts';
+import { timeIn } from '../../support/ids.ts';
+import { exactOptional, number, object, readIfValid, string } from '../../support/schema.ts';
+import { SORT_KEY, TTL_ATTRIBUTE } from '../../tables.ts';
+import type { OwedEvent, Webhook, WebhookStore } from '../webhook-store.ts';
+import { createTable, type TableOptions } from './table.ts';
+
+const Stored = object({
+  url: string,
+  secret: string,
+  previous: exactOptional(object({ secret: string, until: number })),
+  setAt: number,
+});
+
+/** Longer than an event is repeated. */
+const LIFE_MS = 2 * DAY_MS;
+const HOURS = 25;
+
+/** Project ids have no `|`: no record is in these partitions. */
+const partitionAt = (ms: number): string =>
+  `|webhooks|${new Date(ms).toISOString().slice(0, 'yyyy-mm-ddThh'.length)}`;
+
+/** The id of a response has the instant at which it began. */
+const keyOf = ({ responseId }: OwedEvent) => ({
+  partition: partitionAt(timeIn(responseId.slice('resp_'.length)) ?? 0),
+  sort: responseId,
+});
+
+const NAMES = { '#webhook': 'webhook', '#project': 'project', '#ttl': TTL_ATTRIBUTE };
+
+type Options = { client: TableOptions['client']; meters: string; records: string };
+
+/** `WebhookStore`: an item of a project in the meters table, and what is owed by the hour in that of the records. */
+export const createDynamoWebhookStore = ({ client, meters, records }: Options): WebhookStore => {
+  const settings = createTable({ client, tableName: meters });
+  const owed = createTable({ client, tableName: records });
+  const change = async (projectId: string, update: string, webhook?: Webhook) => {
+    const values = { ':webhook': webhook };
+    await settings.apply(`webhook/${projectId}`, { update }, { names: NAMES, values });
+  };
+
+  const listHour = async (ms: number): Promise<OwedEvent[]> => {
+    const range = { partition: partitionAt(ms), from: 'resp_', to: 'resp_~' };
+    const items = (await listOf(owed.range(range))).flat();
+    return items.flatMap(({ project, [SORT_KEY]: id }) =>
+      typeof project === 'string' ? { projectId: project, responseId: String(id) } : [],
+    );
+  };
+
+  return {
+    find: async (projectId) =>
+      readIfValid(Stored, (await settings.read(`webhook/${projectId}`))?.webhook),
+    put: (projectId, webhook) => change(projectId, 'SET #webhook = :webhook', webhook),
+    remove: (projectId) => change(projectId, 'REMOVE #webhook'),
+    owe: async (event, now) => {
+      const values = { ':project': event.projectId, ':ttl': Math.ceil((now + LIFE_MS) / 1_000) };
+      const write = { update: 'SET #project = :project, #ttl = :ttl', returns: 'NONE' } as const;
+      await owed.apply(keyOf(event), write, { names: NAMES, values });
+    },
+    settle: async (event) => {
+      const write = { update: 'REMOVE #project', returns: 'NONE' } as const;
+      await owed.apply(keyOf(event), write, { names: NAMES });
+    },
+    listOwed: async (now) => {
+      const hours = Array.from({ length: HOURS }, (_, hour) => now - hour * HOUR_MS);
+      return (await Promise.all(hours.map(listHour))).flat();
+    },
+  };
+};
