@@ -72,7 +72,7 @@ export const createEvents = ({ webhooks, readEnd, mayReachInner, clock, log }: E
     deliver: async (event: OwedEvent): Promise<void> => {
       await deliver(event).catch(() => false);
     },
-    /** What processes that died, and receivers that were away, have left. @throws StoreUnavailable */
+    /** Sends what is owed since a process died or a receiver was away. @throws StoreUnavailable */
     repeat: async (): Promise<void> => {
       const owed = await webhooks.listOwed(clock.now());
       const byProject = Map.groupBy(owed, ({ projectId }) => projectId);
