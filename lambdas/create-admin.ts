@@ -16,6 +16,7 @@ import { createHistoryJob, type HistoryJob } from './history/history-job.ts';
 import { type HttpEvent, pathOf } from './http/read-event.ts';
 import { createKeyLifecycle } from './keys/lifecycle.ts';
 import { newIdOf } from './keys/store-key.ts';
+import { createReadQuotas } from './routing/shares/read-quotas.ts';
 import type { AuditStore } from './stores/audit-store.ts';
 import type { BreakerStore } from './stores/breaker-store.ts';
 import type { BudgetStore } from './stores/budget-store.ts';
@@ -25,6 +26,7 @@ import type { MeterStore } from './stores/meter-store.ts';
 import type { PlanStore } from './stores/plan-store.ts';
 import type { ProjectStore } from './stores/project-store.ts';
 import type { RecordStore } from './stores/record-store.ts';
+import type { ShareStore } from './stores/share-store.ts';
 import type { WebhookStore } from './stores/webhook-store.ts';
 import type { Clock } from './support/clock.ts';
 import type { RandomBytes } from './support/ids.ts';
@@ -41,6 +43,8 @@ export type AdminParts = {
   records: RecordStore;
   history: HistoryStore;
   breakers: Pick<BreakerStore, 'readBreaker'>;
+  /** @default the quotas of providers have no metrics */
+  openShares?: (() => Pick<ShareStore, 'readQueue'>) | undefined;
   audit: AuditStore;
   lessons: DoctorParts['lessons'];
   /** For the doctor's calls to targets. */
@@ -79,6 +83,7 @@ export const createAdmin = (parts: AdminParts): Admin => {
     lifecycle,
     checkModels,
     presetOf,
+    readQuotas: createReadQuotas(parts),
     calibrate: (receipts, target) => calibrate(receipts, countingOf(target)),
     admitKey: createAdmitKey(parts),
     newKeyId: () => newIdOf('key', parts.randomBytes),

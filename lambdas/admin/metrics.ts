@@ -12,14 +12,16 @@ import {
 } from '../support/open-metrics.ts';
 import { dollarsOf } from '../support/public-usage.ts';
 import type { Operation } from './operation.ts';
+import { type QuotaParts, quotaFamilies } from './quota-families.ts';
 import { type BreakerParts, readTargetStates } from './targets.ts';
 
-type Parts = BreakerParts & {
-  projects: Pick<ProjectStore, 'listProjects'>;
-  plans: Pick<PlanStore, 'listPlans'>;
-  history: Pick<HistoryStore, 'readMetrics' | 'findTotalMetrics' | 'readProgress'>;
-  clock: Clock;
-};
+type Parts = BreakerParts &
+  QuotaParts & {
+    projects: Pick<ProjectStore, 'listProjects'>;
+    plans: Pick<PlanStore, 'listPlans'>;
+    history: Pick<HistoryStore, 'readMetrics' | 'findTotalMetrics' | 'readProgress'>;
+    clock: Clock;
+  };
 
 /** Projects and plans with series of their own; later ones are added up as `other`. */
 const MAX_LISTED = 100;
@@ -167,10 +169,11 @@ export const createMetrics = (parts: Parts) => {
   const { projects, plans, history, clock } = parts;
   const read: Operation<'metrics'> = async () => {
     const listed = (await projects.listProjects()).toSorted(byAge);
-    const [all, states, planList] = await Promise.all([
+    const [all, states, planList, quotas] = await Promise.all([
       readMetrics(history, listed, clock.now()),
       readTargetStates(parts),
       plans.listPlans(),
+      parts.readQuotas(),
     ]);
     const counted = all.flatMap(({ countedAt }) => countedAt ?? []);
     const families: MetricFamily[] = [
@@ -182,6 +185,7 @@ export const createMetrics = (parts: Parts) => {
         points: [...states].map(([target, { state }]) => [{ target }, state === 'closed' ? 0 : 1]),
       },
       ...planFamilies(planList.filter(isReadable).slice(0, MAX_LISTED)),
+      ...quotaFamilies(quotas),
       {
         ...{ name: 'model_router_counted_timestamp_seconds', type: 'gauge', unit: 'seconds' },
         help: 'Instant until which the records of every project are in the counters.',

@@ -6,7 +6,7 @@ import { CAPACITY } from '../routing/classify-failure.ts';
 import type { Opened } from '../routing/failover.ts';
 import type { Ask, Stated } from '../routing/shares/fair-queue.ts';
 import type { NamedQuota } from '../routing/shares/look.ts';
-import { type Amounts, QUOTA_KINDS } from '../routing/shares/quota.ts';
+import { type Amounts, limitsOf, QUOTA_KINDS } from '../routing/shares/quota.ts';
 import { createShares } from '../routing/shares/shares.ts';
 import type { Plan } from '../stores/plan-store.ts';
 import type { ShareStore } from '../stores/share-store.ts';
@@ -40,13 +40,6 @@ const BATCH_WEIGHT = 1 / 20;
 const USUAL_OUTPUT = 1_000;
 
 type Quota = NonNullable<Target['quota']>;
-
-const limitsOf = ({ rpm, tpm, itpm, otpm }: Quota): Amounts => ({
-  ...(rpm !== undefined && { requests: rpm }),
-  ...(tpm !== undefined && { tokens: tpm }),
-  ...(itpm !== undefined && { input: itpm }),
-  ...(otpm !== undefined && { output: otpm }),
-});
 
 /** Of what a quota limits, or may limit once it is learned. */
 const amountsOf = (quota: NamedQuota, requests: number, input: number, output: number) => {

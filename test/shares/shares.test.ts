@@ -84,6 +84,7 @@ const startLab = async (clock = systemClock) => {
   };
   return {
     provider,
+    url: router.baseUrl,
     admin,
     lines,
     opened: () => opened,
@@ -220,6 +221,23 @@ describe('the capacity that a target declares', () => {
     const after = await Promise.all([1, 2].map(() => lab.ask('learned', 'now')));
     expect(after.map(({ status }) => status).toSorted()).toEqual([200, 503]);
     expect(after.find(({ error }) => error)?.error?.code).toBe('capacity');
+  });
+
+  test('the metrics have each quota with its limits, what is left of it and who waits', async () => {
+    await lab.ask('rpm', 'now', 10);
+    const response = await fetch(`${lab.url}/admin/metrics`);
+    const text = await response.text();
+    expect(text).toMatch(
+      /^model_router_quota_per_minute\{quota="rpm-0 large",of="requests"\} 12$/m,
+    );
+    expect(text).toMatch(
+      /^model_router_quota_per_minute\{quota="learned-0 large",of="tokens"\} 60000$/m,
+    );
+    const [, left] =
+      /^model_router_quota_left\{quota="rpm-0 large",of="requests"\} (.*)$/m.exec(text) ?? [];
+    expect(Number(left)).toBeLessThan(1);
+    expect(text).toMatch(/^model_router_quota_waiting\{quota="rpm-0 large"\} 0$/m);
+    expect(text).not.toContain('quota="free');
   });
 
   test.each([0, 1_000_000])('a plan of weight %s is rejected with the range', async (weight) => {

@@ -59,6 +59,13 @@ const refilled = (before: Queue | undefined, quota: Quota, now: number): Queue =
   return { at, levels, flows: Object.fromEntries(flows) };
 };
 
+/** What is left now, and how many flows wait. */
+export const stateOf = (queue: Queue | undefined, quota: Quota, now: number) => {
+  const { levels, flows } = refilled(queue, quota, now);
+  const waiting = Object.values(flows).filter(({ needs }) => needs !== undefined).length;
+  return { left: mapKinds(quota, (kind) => Math.max(0, levels[kind] ?? 0)), waiting };
+};
+
 const correct = (queue: Queue, correction: Correction, quota: Quota, now: number): void => {
   const { flow, amounts, remaining = {}, at = now } = correction;
   queue.levels = mapKinds(quota, (kind) => {

@@ -20,3 +20,13 @@ export const mapKinds = (quota: Quota, amountOf: (kind: keyof Amounts) => number
 
 export const minus = (quota: Quota, one: Amounts, other: Amounts): Amounts =>
   mapKinds(quota, (kind) => (one[kind] ?? 0) - (other[kind] ?? 0));
+
+type Declared = Partial<Record<'rpm' | 'tpm' | 'itpm' | 'otpm', number | undefined>>;
+
+/** The members of a target's quota by what they limit. */
+export const limitsOf = ({ rpm, tpm, itpm, otpm }: Declared): Amounts => ({
+  ...(rpm !== undefined && { requests: rpm }),
+  ...(tpm !== undefined && { tokens: tpm }),
+  ...(itpm !== undefined && { input: itpm }),
+  ...(otpm !== undefined && { output: otpm }),
+});

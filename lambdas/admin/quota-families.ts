@@ -1,0 +1,40 @@
+import type { MetricFamily } from '../support/open-metrics.ts';
+
+/** What is left of the quota of a provider's account, and how many projects wait for it. */
+export type QuotaState = {
+  quota: string;
+  /** By what they limit: a minute's, and what of it may be sent now. */
+  limits: Record<string, number>;
+  left: Record<string, number>;
+  waiting: number;
+};
+
+export type QuotaParts = { readQuotas(): Promise<QuotaState[]> };
+
+/** As many series as the catalog declares quotas of up to four kinds; none without any. */
+export const quotaFamilies = (states: QuotaState[]): MetricFamily[] => {
+  if (states.length === 0) return [];
+  const split = (amountsOf: (state: QuotaState) => Record<string, number>) =>
+    states.flatMap((state) =>
+      Object.entries(amountsOf(state)).map(
+        ([of, amount]) => [{ quota: state.quota, of }, amount] as const,
+      ),
+    );
+  return [
+    {
+      ...{ name: 'model_router_quota_per_minute', type: 'gauge' },
+      help: "What a provider's account admits a minute, as declared or learned.",
+      points: split(({ limits }) => limits),
+    },
+    {
+      ...{ name: 'model_router_quota_left', type: 'gauge' },
+      help: 'What of it may be sent at once: at most what is refilled in 5 s.',
+      points: split(({ left }) => left),
+    },
+    {
+      ...{ name: 'model_router_quota_waiting', type: 'gauge' },
+      help: 'Projects that wait for it.',
+      points: states.map(({ quota, waiting }) => [{ quota }, waiting]),
+    },
+  ];
+};
