@@ -10,7 +10,7 @@ export type HttpRequest = {
   headers: Record<string, string>;
   /** The network address of the client, or of the proxy in front of a plain server. */
   source: string;
-  /** Parameters of the query, decoded; the last one of a repeated name. */
+  /** Parameters of the query, decoded; the last one of a repeated name, and all of a list (`name[]`) with commas. */
   query: Readonly<Record<string, string>>;
   /** The body as sent: its bytes, or its text where an event has that; empty when there is none. */
   body: string | Uint8Array;
@@ -64,14 +64,25 @@ const pathBelowMapping = ({ path, resource, pathParameters }: APIGatewayProxyEve
 export const pathOf = (event: HttpEvent): string =>
   'rawPath' in event ? event.rawPath : pathBelowMapping(event);
 
-export const queryOf = (text: string): Record<string, string> =>
-  Object.fromEntries(new URLSearchParams(text));
+/** A list, whose name ends in brackets, has commas between its values. */
+const queryIn = (pairs: Iterable<[string, string]>): Record<string, string> => {
+  const query: Record<string, string> = {};
+  for (const [name, value] of pairs) {
+    const isMore = name.endsWith('[]') && Object.hasOwn(query, name);
+    query[name] = isMore ? `${query[name]},${value}` : value;
+  }
+  return query;
+};
+
+export const queryOf = (text: string): Record<string, string> => queryIn(new URLSearchParams(text));
 
 const queryOfRestApi = ({
   multiValueQueryStringParameters: parameters,
 }: APIGatewayProxyEvent): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(parameters ?? {}).map(([name, values = []]) => [name, values.at(-1) ?? '']),
+  queryIn(
+    Object.entries(parameters ?? {}).flatMap(([name, values = []]) =>
+      values.map((value): [string, string] => [name, value]),
+    ),
   );
 
 /** The request in either event format. */

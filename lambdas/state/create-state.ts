@@ -4,10 +4,13 @@ import type { Cancellations } from '../endpoints/cancellations.ts';
 import type { Call, Endpoint } from '../endpoints/endpoint.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { Json } from '../protocols/bytes/json.ts';
+import { set, spliceText } from '../protocols/bytes/splice.ts';
 import type { WebhookStore } from '../stores/webhook-store.ts';
 import { apiError, invalidRequest, notFound } from '../support/errors.ts';
 import { followResponse } from './follow.ts';
 import { readInput } from './history.ts';
+import { readInclude, shownItem } from './include.ts';
+import { objectsIn } from './items.ts';
 import { createRespond, type RespondDeps } from './respond.ts';
 import { createFind, type Found, keyOf, pack, withStore } from './stored.ts';
 
@@ -110,14 +113,22 @@ export const createState = (deps: StateDeps) => {
     return found;
   };
 
-  const textOf = ({ leaseUntil, hasBegun, response, text }: Found): string =>
-    leaseUntil !== undefined && hasBegun
-      ? JSON.stringify({ ...response, status: 'in_progress' })
-      : text;
+  /** Numbers stay as they were written. */
+  const shownOf = ({ leaseUntil, hasBegun, response, text }: Found, { query }: Call): string => {
+    const asked = readInclude(query);
+    const isRunning = leaseUntil !== undefined && hasBegun;
+    return spliceText(text, [
+      ...(isRunning ? [set(['status'], 'in_progress')] : []),
+      ...objectsIn(response.output).flatMap((item, index) => {
+        const shown = shownItem(item, asked);
+        return shown === item ? [] : [set(['output', index], shown)];
+      }),
+    ]);
+  };
 
   const getResponse: Endpoint = async (call) => {
     const found = await open(call);
-    if (call.query.stream !== 'true') return { status: 200, json: textOf(found) };
+    if (call.query.stream !== 'true') return { status: 200, json: shownOf(found, call) };
     if (!found.isStream) throw notInBackground('streamed again; it also needs "stream": true');
     const again = () => findNow(call.caller.projectId, found.id);
     return followResponse(found, startingAfter(call.query), {
@@ -136,7 +147,10 @@ export const createState = (deps: StateDeps) => {
       await end(found, { status: 'cancelled' });
       await cancel(call, found.id);
     }
-    return { status: 200, json: textOf((await find(call.caller.projectId, found.id)) ?? found) };
+    return {
+      status: 200,
+      json: shownOf((await find(call.caller.projectId, found.id)) ?? found, call),
+    };
   };
 
   const deleteResponse: Endpoint = async (call) => {
@@ -152,8 +166,11 @@ export const createState = (deps: StateDeps) => {
 
   const listInputItems: Endpoint = async (call) => {
     const found = await open(call);
+    const asked = readInclude(call.query);
     const reading = { find, projectId: call.caller.projectId };
-    return { status: 200, body: pageOf(await readInput(reading, found), call.query) };
+    const items = await readInput(reading, found);
+    const shown = items.map((item) => shownItem(item, asked));
+    return { status: 200, body: pageOf(shown, call.query) };
   };
 
   const respond = createRespond({ ...deps, events, find });

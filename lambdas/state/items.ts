@@ -14,7 +14,7 @@ const PREFIXES: Record<string, string> = {
 /** Ids of the vendor's that are not part of the conversation: a provider rejects those that it has not issued. */
 const UNSENT = new Set(['message', 'reasoning', 'function_call', 'custom_tool_call']);
 
-const typeOf = ({ type }: Json): string => asString(type) ?? 'message';
+export const typeOf = ({ type }: Json): string => asString(type) ?? 'message';
 
 /** An id from which the response of its item follows. `index`: of the output a number, of the input with an `i`. */
 const idOf = (item: Json, suffix: string, index: string): string =>

@@ -27,7 +27,8 @@ const create = async (fields: Json): Promise<Json> => {
   expect(events.flatMap((event) => faultsOfEvent({ type: '', ...event }))).toEqual([]);
   const created = fields.stream === true ? (events.at(-1)?.response as Json) : parseJson(text);
   expect(faultsOfResponse(created)).toEqual([]);
-  const stored = await fetch(`${router().baseUrl}/v1/responses/${created.id}`, {
+  const query = '?include[]=reasoning.encrypted_content';
+  const stored = await fetch(`${router().baseUrl}/v1/responses/${created.id}${query}`, {
     headers: { authorization: `Bearer ${router().key}` },
   });
   expect(await stored.json()).toEqual(created);

@@ -80,7 +80,9 @@ describe.each(WIRES)('an upstream that speaks %s', (protocol) => {
     });
     const first = await stream.finalResponse();
     const call = first.output.find((item) => item.type === 'function_call');
-    const { output } = await client.responses.retrieve(first.id);
+    const { output } = await client.responses.retrieve(first.id, {
+      include: ['reasoning.encrypted_content'],
+    });
     expect(output).toEqual(
       JSON.parse(JSON.stringify(first.output), (key, value) =>
         key === 'parsed_arguments' ? undefined : value,
