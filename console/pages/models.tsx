@@ -29,7 +29,9 @@ const Outcome = ({ call, outcome }: { call: string; outcome: CallOutcome | undef
   }
   return (
     <span class="outcome">
-      <span class="pill is-bad">{call} failed</span>
+      <span class={`pill is-${result === 'failed' ? 'bad' : 'warn'}`}>
+        {call} {result}
+      </span>
       <span class="quiet">
         {reason}
         {member && ` (look at ${member})`}

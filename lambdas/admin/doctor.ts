@@ -211,7 +211,7 @@ export const doctorHandlers = (parts: DoctorParts) => {
       place,
       model: model.id,
       upstream: target.upstream,
-      calls: callsOf(model),
+      calls: callsOf(model, target),
     }));
     const now = formatInstant(parts.clock.now());
     return { status: 200, body: { now, checks: checks.flat(), targets } };

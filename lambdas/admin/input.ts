@@ -226,8 +226,8 @@ const BudgetChange = z
     paused: z.boolean().exactOptional(),
   })
   .refine((input) => Object.keys(input).length > 0, 'must have max_usd, period or paused');
-/** A whole response, a streamed one, and one that may call a tool. */
-export const CALLS = ['whole', 'streamed', 'tool'] as const;
+/** A whole response, a streamed one, one that may call a tool, and what the provider's model list states. */
+export const CALLS = ['whole', 'streamed', 'tool', 'list'] as const;
 const TargetTest = z.strictObject({ place: z.string(), call: z.enum(CALLS) });
 
 /** The body of a change or a run; of the others it has no fields. */

@@ -4,13 +4,15 @@ import { callerProtocols, upstreamProtocols } from '../protocols/protocols.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../protocols/rejections/upstream-error.ts';
 import { collect } from '../protocols/streams/collect.ts';
 import type { Clock } from '../support/clock.ts';
+import type { UpstreamSecrets } from '../upstreams/secrets.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import type { CALLS } from './input.ts';
+import { compareRetirement } from './stated-retirement.ts';
 
 export type CallName = (typeof CALLS)[number];
 
 export type CallOutcome = {
-  result: 'ok' | 'failed';
+  result: 'ok' | 'warning' | 'failed';
   ms: number;
   /** Member of the target that is most likely wrong, e.g. `baseUrl`. */
   member?: string;
@@ -90,16 +92,27 @@ const encode = (generation: Generation, request: GenerationRequest): void => {
   }
 };
 
+type Parts = {
+  upstream: Pick<Upstream, 'open'>;
+  secrets: Pick<UpstreamSecrets, 'get'>;
+  clock: Clock;
+};
+
 /** Makes one call to one target, without breakers and failover. Never throws for a failure of the target. */
 export const createTestTarget =
-  ({ upstream, clock }: { upstream: Pick<Upstream, 'open'>; clock: Clock }) =>
+  ({ upstream, secrets, clock }: Parts) =>
   async (model: Model, target: Target, call: CallName): Promise<CallOutcome> => {
     const startedAt = clock.now();
     const controller = new AbortController();
     const cancel = clock.after(TIMEOUT_MS, () =>
       controller.abort(new UpstreamError('deadline', `no response within ${TIMEOUT_MS} ms`)),
     );
+    const msSince = () => clock.now() - startedAt;
     try {
+      if (call === 'list') {
+        const asking = { secrets, now: startedAt, signal: controller.signal };
+        return { ...(await compareRetirement(model, target, asking)), ms: msSince() };
+      }
       const request = requestOf(model.id, call);
       const batches = await upstream.open({
         request,
@@ -112,12 +125,12 @@ export const createTestTarget =
       const generation = await collect(batches);
       encode(generation, request);
       const isEmpty = generation.blocks.length === 0 && generation.reason.unified === 'stop';
-      const ms = clock.now() - startedAt;
+      const ms = msSince();
       return isEmpty ? { result: 'failed', ms, reason: 'an empty response' } : { result: 'ok', ms };
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
       const member = memberOf(error, target);
-      const ms = clock.now() - startedAt;
+      const ms = msSince();
       return { result: 'failed', ms, ...(member && { member }), reason: reasonOf(error) };
     } finally {
       cancel();

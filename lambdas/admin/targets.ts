@@ -7,6 +7,7 @@ import { CALLS } from './input.ts';
 import type { Operation } from './operation.ts';
 import { type LimitParts, readLimitsSeen } from './provider-limits.ts';
 import { publicRetirement, type RetirementParts, readKeysUsing } from './retirements.ts';
+import { hasList } from './stated-retirement.ts';
 
 export type Placed = { place: string; model: Model; target: Target };
 
@@ -16,8 +17,11 @@ export const placedTargets = (models: Model[]): Placed[] =>
     model.targets.map((target, number) => ({ place: placeOf(index, number), model, target })),
   );
 
-/** The calls that a test of the model's targets makes. */
-export const callsOf = ({ tools }: Model) => CALLS.filter((call) => call !== 'tool' || tools);
+/** The calls that a test of the target makes. */
+export const callsOf = ({ tools }: Model, target: Target) =>
+  CALLS.filter(
+    (call) => ({ whole: true, streamed: true, tool: tools, list: hasList(target) })[call],
+  );
 
 export type Health = {
   state: 'closed' | 'open' | 'half-open';
@@ -41,7 +45,7 @@ const publicTarget = ({ place, model, target }: Placed, keysUsing: Map<string, n
   upstream: target.upstream,
   protocol: target.protocol,
   upstream_model: target.model,
-  calls: callsOf(model),
+  calls: callsOf(model, target),
   ...omitUndefined({
     account: target.account,
     input_price_per_m: model.input_price_per_m,

@@ -142,6 +142,8 @@ export type MessageReader = {
 export type UpstreamProtocol = {
   /** Where a call is made; some protocols have another path for a response in one piece. */
   endpoint(target: WireTarget, isStreamed?: boolean): UpstreamEndpoint;
+  /** Path of the provider's models, where their list states when they retire. */
+  modelList?: string;
   /** Whether a request may name sequences that end the response; else the router ends it there. @default true */
   takesStops?: boolean;
   /** How a response is streamed, where it is not by Server-Sent Events. */

@@ -53,6 +53,8 @@ const ACTS: Record<string, Act> = {
 const startProvider = () =>
   listen(
     createServer(async (request, response) => {
+      // It lists no models.
+      if (request.method === 'GET') return void response.writeHead(404).end();
       const asked = Asked.parse(await json(request));
       if (request.headers.authorization === 'Bearer revoked') {
         return reject(401, 'Incorrect API key provided: sk-abc***xyz.')(response);
@@ -274,11 +276,11 @@ describe('doctor on a router with planted faults', () => {
 });
 
 describe('doctor on a sound router', () => {
-  test('doctor passes with exit code 0 and a table of three calls per target', async () => {
+  test('doctor passes with exit code 0 and a table of four calls per target', async () => {
     const { code, out, err } = await runCli(['doctor', '--url', sound.baseUrl]);
     expect({ code, err }).toEqual({ code: 0, err: 'All checks passed.\n' });
     expect(out.split('\n')[0]).toMatch(/^RESULT +CHECK +MODEL +UPSTREAM +MS +PLACE +REASON$/);
-    expect(out.match(/^ok +(?:whole|streamed|tool) call/gm)).toHaveLength(6);
+    expect(out.match(/^ok +(?:whole|streamed|tool|list) call/gm)).toHaveLength(8);
     expect(out).not.toMatch(/failed|warning/);
   });
 
@@ -291,7 +293,7 @@ describe('doctor on a sound router', () => {
   test('targets test calls the targets of one model', async () => {
     const { code, out } = await runCli(['targets', 'test', 'vendor/b', '--url', sound.baseUrl]);
     expect(code).toBe(0);
-    expect(out.match(/vendor\/b/g)).toHaveLength(3);
+    expect(out.match(/vendor\/b/g)).toHaveLength(4);
     expect(out).not.toContain('vendor/model');
   });
 

@@ -33,6 +33,7 @@ export const chat: CallerProtocol & UpstreamProtocol & { name: typeof NAME } = {
     path: '/chat/completions',
     headers: ({ secret }) => credentialHeader(target, 'authorization', secret),
   }),
+  modelList: '/models',
   cannotSay,
   losses,
   headers: headersFor,

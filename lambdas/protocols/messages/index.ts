@@ -48,6 +48,7 @@ export const messages: CallerProtocol & UpstreamProtocol & { name: typeof NAME }
     path: '/v1/messages',
     headers: ({ secret }) => credentialHeader(target, 'x-api-key', secret),
   }),
+  modelList: '/v1/models',
   counter: {
     path: '/v1/messages/count_tokens',
     members: ['model', 'messages', 'system', 'tools', 'tool_choice', 'thinking'],

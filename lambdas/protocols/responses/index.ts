@@ -42,6 +42,7 @@ export const responses: CallerProtocol & UpstreamProtocol & { name: typeof NAME 
     path: '/responses',
     headers: ({ secret }) => credentialHeader(target, 'authorization', secret),
   }),
+  modelList: '/models',
   takesStops: false,
   cannotSay,
   losses,
