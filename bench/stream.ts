@@ -102,7 +102,13 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
       store: { readReceipts: async () => [], writeReceipts: async () => undefined },
       clock: systemClock,
     }),
-    replay: createReplay({ answers, meter, clock: systemClock, log, keepMs: 1_000 }),
+    replay: createReplay({
+      openAnswers: () => answers,
+      meter,
+      clock: systemClock,
+      log,
+      keepMs: 1_000,
+    }),
     meter,
     prefetch: () => undefined,
     fetchAnswer: createFetchAnswer({

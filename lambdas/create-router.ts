@@ -31,6 +31,7 @@ import { createLessons } from './routing/lessons.ts';
 import { createStateEndpoints } from './state/endpoints.ts';
 import type { StateMode } from './stores/plan-store.ts';
 import type { RouterStores } from './stores/router-stores.ts';
+import { atFirstCall } from './support/at-first-call.ts';
 import type { Clock } from './support/clock.ts';
 import { DAY_MS } from './support/clock.ts';
 import type { RandomBytes } from './support/ids.ts';
@@ -91,17 +92,6 @@ export type RouterParts = RouterStores & {
   readWhoKey?: ReadWhoKey | undefined;
 };
 
-/** A function that is built when it is called for the first time: until then its part of the bundle is not loaded. */
-const atFirstCall = <Args extends unknown[], Result>(
-  create: () => (...args: Args) => Result,
-): ((...args: Args) => Result) => {
-  let created: ((...args: Args) => Result) | undefined;
-  return (...args) => {
-    created ??= create();
-    return created(...args);
-  };
-};
-
 /** Takes requests; `repeatEvents` sends what is still owed to webhooks, which a schedule runs. */
 export type Router = HttpHandler & { repeatEvents(): Promise<void> };
 
@@ -121,7 +111,7 @@ export const createRouter = ({
   thresholds,
   budgets,
   announce = async () => {},
-  answers,
+  openAnswers,
   keepMs = DAY_MS,
   openResponses,
   openShares,
@@ -165,7 +155,7 @@ export const createRouter = ({
   const refusals = createRefusals({ store: records, clock, randomBytes });
   const seal = createSeal({ store: records, clock, randomBytes });
   const recorder = createRecorder({ store: records, refusals, clock, log, seal, readWhoKey });
-  const replay = createReplay(answers && { answers, meter, clock, log, keepMs });
+  const replay = createReplay(openAnswers && { openAnswers, meter, clock, log, keepMs });
   const generate = createGenerate({
     catalog,
     calibrations,

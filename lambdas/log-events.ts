@@ -180,6 +180,8 @@ export type LogEvent = keyof LogEvents;
 
 /** The `fault` of a request while the breakers of all its targets are open. */
 export const NO_HEALTHY_TARGET = 'no_healthy_target';
+/** Code of a 503 for want of a provider's declared capacity. */
+export const CAPACITY = 'capacity';
 
 /** The `fault` of a response that a budget ended. */
 export const BUDGET_EXCEEDED = 'budget_exceeded';

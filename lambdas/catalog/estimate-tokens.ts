@@ -1,3 +1,4 @@
+import { tokensOfImage } from '#late/media';
 import type { Target } from './catalog.ts';
 import {
   CLAUDE_4_7,
@@ -7,7 +8,7 @@ import {
   LEAST,
   numbersOf,
 } from './families.ts';
-import { type Image, tokensOfImage } from './image-tokens.ts';
+import type { Image } from './image-tokens.ts';
 import { type RequestParts, TOKENS_PER_MEDIUM } from './request-parts.ts';
 import { read, startReading, type Weights } from './text-reader.ts';
 

@@ -5,9 +5,7 @@ const TOKENS_PER_PAGE = 2_300;
 /** Of a PDF whose pages are not read: some 75 KB each. */
 const PDF_CHARACTERS_PER_TOKEN = 43;
 
-/** Limit of what is inflated of a request's files: 10 ms of CPU. */
-export const MAX_INFLATED = 4_194_304;
-/** Of this, what each stream uses besides its length. */
+/** Of what may be inflated, what each stream uses besides its length. */
 const STREAM_COST = 16_384;
 
 /** Of a request: bytes that may still be inflated. */

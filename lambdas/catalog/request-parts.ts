@@ -1,3 +1,4 @@
+import { sizeOfImage, tokensOfPdf } from '#late/media';
 import { asRecord, isTooDeep, type Json, readJsonObject } from '../protocols/bytes/json.ts';
 import type {
   Block,
@@ -9,9 +10,7 @@ import type {
   ToolCallBlock,
   Turn,
 } from '../protocols/generation.ts';
-import { sizeOfImage } from './image-size.ts';
 import type { Image } from './image-tokens.ts';
-import { MAX_INFLATED, tokensOfPdf } from './pdf-pages.ts';
 
 /** What a request's tokens depend on, the same for every vendor. */
 export type RequestParts = {
@@ -44,6 +43,8 @@ export const TOKENS_PER_MEDIUM = 1_600;
 const TEXT_CHARACTERS_PER_TOKEN = 5.3;
 /** Audio, encrypted search results: text that a model does not read as letters. */
 const OPAQUE = /^(?:data:[^,]*,)?[A-Za-z0-9+/_=-]{512,}$/;
+/** Limit of what is inflated of a request's files: 10 ms of CPU. */
+const MAX_INFLATED = 4_194_304;
 /** Longer arguments are read as one text, so that they are not parsed a second time. */
 const MAX_PARSED = 65_536;
 

@@ -1,9 +1,10 @@
+import { classifyFailure, mapRejectedInput, rejectedParameter } from '#late/failures';
+import { endingAtStops } from '#late/stops';
 import type { Target } from '../catalog/catalog.ts';
 import type { ResponseMeta } from '../protocols/generation.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { originOf } from '../protocols/thinking/origin.ts';
-import { classifyFailure } from '../routing/classify-failure.ts';
 import type { FailedAttempt, Failover, Opened } from '../routing/failover.ts';
 import { isSecondChoice } from '../routing/order-targets.ts';
 import type { Clock } from '../support/clock.ts';
@@ -19,10 +20,8 @@ import { strictError } from './dropped.ts';
 import type { Keeper } from './endpoint.ts';
 import type { Fuse } from './fuse.ts';
 import { estimateOn } from './prompt.ts';
-import { mapRejectedInput, rejectedParameter } from './rejected-input.ts';
 import type { Seat, TakeSeat } from './seat.ts';
 import type { Settlement } from './settlement.ts';
-import { endingAtStops } from './stop-sequences.ts';
 
 /** A response in flight, until one of `end` and `abort` is called. */
 export type Fetched = {
@@ -233,7 +232,9 @@ export const createFetchAnswer = ({
     const takesStops =
       attempt?.form.profile?.stop !== false &&
       upstreamProtocols[target.protocol].takesStops !== false;
-    const events = answerEvents(endingAtStops(guarded, request, takesStops), {
+    const { stop, choices } = request;
+    const ended = stop && !takesStops ? endingAtStops(guarded, stop, choices) : guarded;
+    const events = answerEvents(ended, {
       origin: originOf(target),
       used: attempt ?? { characters: 0, isFinal: false },
       estimateInput: () => estimateOn(prompt, target),

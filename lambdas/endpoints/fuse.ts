@@ -1,7 +1,8 @@
+import { budgetError } from '#late/limit-errors';
 import type { Target } from '../catalog/catalog.ts';
 import { BUDGET_EXCEEDED } from '../log-events.ts';
 import type { Admission } from '../metering/admission.ts';
-import { budgetError, type LeaseSize } from '../metering/budgets.ts';
+import type { LeaseSize } from '../metering/budgets.ts';
 import { mapStoreErrors } from '../metering/limits.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { Rates } from '../money/lease.ts';

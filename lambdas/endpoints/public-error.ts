@@ -1,6 +1,6 @@
+import { classifyFailure } from '#late/failures';
 import type { RequestFields } from '../log-events.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
-import { classifyFailure } from '../routing/classify-failure.ts';
 import { ApiError, DO_NOT_RETRY, invalidRequest, toApiError } from '../support/errors.ts';
 import { Cancelled } from './cancellations.ts';
 

@@ -1,8 +1,8 @@
 import { accountOf, quotaNameOf } from '../catalog/account.ts';
 import type { Target } from '../catalog/catalog.ts';
+import { CAPACITY } from '../log-events.ts';
 import type { ProviderLimit } from '../protocols/provider-limits.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
-import { CAPACITY } from '../routing/classify-failure.ts';
 import type { Opened } from '../routing/failover.ts';
 import type { Ask, Stated } from '../routing/shares/fair-queue.ts';
 import type { NamedQuota } from '../routing/shares/look.ts';

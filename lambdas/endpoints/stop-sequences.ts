@@ -1,9 +1,4 @@
-import type {
-  EventOf,
-  FinishReason,
-  GenerationEvent,
-  GenerationRequest,
-} from '../protocols/generation.ts';
+import type { EventOf, FinishReason, GenerationEvent } from '../protocols/generation.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 
 type Match = { stop: string; start: number; end: number };
@@ -128,11 +123,11 @@ async function* cutting(
 }
 
 /**
- * Ends a response at the first stop sequence in its text, if its target takes none: as a vendor would, without the
+ * Ends a response at the first stop sequence in its text, for a target that takes none: as a vendor would, without the
  * sequence and with it as the reason. The call of the upstream then ends. Several responses end when the last one does.
  */
 export const endingAtStops = (
   batches: EventBatches,
-  { stop, choices = 1 }: GenerationRequest,
-  takesStops: boolean,
-): EventBatches => (stop && !takesStops ? cutting(batches, createCutter(stop, choices)) : batches);
+  stop: readonly string[],
+  choices = 1,
+): EventBatches => cutting(batches, createCutter(stop, choices));

@@ -4,21 +4,8 @@ import type { BudgetView, Hold } from '../stores/budget-store.ts';
 import type { MeterCounts, Reservation } from '../stores/meter-store.ts';
 import type { Period } from '../stores/plan-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
-import {
-  formatInstant,
-  minuteOf,
-  minuteResetsAt,
-  retryAfterMinute,
-  secondsUntil,
-} from '../support/clock.ts';
-import {
-  ApiError,
-  apiError,
-  DO_NOT_RETRY,
-  quotaExhausted,
-  rateLimited,
-  unauthenticated,
-} from '../support/errors.ts';
+import { formatInstant, minuteOf, minuteResetsAt, secondsUntil } from '../support/clock.ts';
+import { ApiError, apiError, unauthenticated } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { dollarsOf } from '../support/public-usage.ts';
 
@@ -143,83 +130,6 @@ export class LimitReached extends ApiError {
 
 /** 401 of a key whose record may still be cached as active. */
 export const keyRevoked = (): ApiError => unauthenticated('The API key was revoked or replaced.');
-
-/** No `retry-after`: a plan with a limit of 0 admits no request until the operator changes it. */
-const admitsNone = (limit: string): string =>
-  `The plan of this API key admits no requests: ${limit}. Do not retry.`;
-
-/** 402. SDKs never retry it, so `retry-after` may be as long as the period. */
-export const quotaExceeded = (limits: Limits, period: Period, now: number): ApiError => {
-  const { limit, resetAt } = limits.quota;
-  const rule = { name: `requests_per_${period}`, limit };
-  if (limit === 0) {
-    const text = admitsNone(`its quota is 0 requests per ${period}`);
-    return new LimitReached(quotaExhausted(text, limitHeaders(limits, now), rule), limits);
-  }
-  const error = quotaExhausted(
-    `The quota of ${limit} requests per ${period} is used up. Retry after ${formatInstant(resetAt)}.`,
-    { ...limitHeaders(limits, now), 'retry-after': String(secondsUntil(resetAt, now)) },
-    rule,
-  );
-  return new LimitReached(error, limits);
-};
-
-/** 429 of a generation. */
-export const rateExceeded = (limits: Limits, now: number): ApiError => {
-  const { limit, resetAt } = limits.requests;
-  const rule = { name: 'requests_per_minute', limit };
-  if (limit === 0) {
-    const headers = { ...limitHeaders(limits, now), ...DO_NOT_RETRY };
-    const text = admitsNone('its limit is 0 requests per minute');
-    return new LimitReached(rateLimited(text, headers, rule), limits);
-  }
-  const error = rateLimited(
-    `The limit of ${limit} requests per minute is reached. Back off and retry.`,
-    { ...limitHeaders(limits, now), ...retryAfterMinute(resetAt, now) },
-    rule,
-  );
-  return new LimitReached(error, limits);
-};
-
-/** A request in flight ends within a second or a few minutes; which, only its provider knows. */
-export const RETRY_SOON = {
-  'retry-after': '1',
-  'retry-after-ms': '1000',
-  'x-should-retry': 'true',
-};
-
-/** 429, not 402: the units that are left are reserved, and a failure refunds them. */
-export const quotaReserved = (limits: Limits, now: number): ApiError => {
-  const { limit } = limits.quota;
-  const error = rateLimited(
-    `The last of ${limit} requests of the quota are in flight. Retry in a second: one that fails is refunded.`,
-    { ...limitHeaders(limits, now), ...RETRY_SOON },
-    { name: 'quota_in_flight', limit },
-  );
-  return new LimitReached(error, limits);
-};
-
-/** 429 of a plan with a limit of requests in flight. */
-export const concurrencyReached = (
-  concurrency: number | undefined,
-  limits: Limits,
-  now: number,
-): ApiError => {
-  const error = rateLimited(
-    `The limit of ${concurrency} concurrent requests is reached. Retry when one of them has ended.`,
-    { ...limitHeaders(limits, now), ...RETRY_SOON },
-    { name: 'concurrency', ...omitUndefined({ limit: concurrency }) },
-  );
-  return new LimitReached(error, limits);
-};
-
-/** 429 of a call that costs no quota. */
-export const freeRateExceeded = (cap: number, resetAt: number, now: number): ApiError =>
-  rateLimited(
-    `The limit of ${cap} free requests per minute is reached. Back off and retry.`,
-    retryAfterMinute(resetAt, now),
-    { name: 'free_requests_per_minute', limit: cap },
-  );
 
 /** 503: without the meter no request is admitted, because a limit that fails open does not limit. */
 const meterUnavailable = (cause: unknown): ApiError =>

@@ -1,3 +1,11 @@
+import {
+  budgetError,
+  concurrencyReached,
+  freeRateExceeded,
+  quotaExceeded,
+  quotaReserved,
+  rateExceeded,
+} from '#late/limit-errors';
 import type { Caller } from '../keys/authenticate.ts';
 import type { Unit } from '../stores/answer-store.ts';
 import type { BudgetRefusal } from '../stores/budget-store.ts';
@@ -13,18 +21,13 @@ import type { ApiError } from '../support/errors.ts';
 import type { Log } from '../support/log.ts';
 import { createLruCache } from '../support/lru-cache.ts';
 import { type Admission, createUnitSettlement, reserve } from './admission.ts';
-import { budgetError, type LeaseQuery, type LeaseSize, leaseOf, limiting } from './budgets.ts';
+import { type LeaseQuery, type LeaseSize, leaseOf, limiting } from './budgets.ts';
 import { createLimitCache, createRoomEstimate, type LimitExceeded } from './limit-cache.ts';
 import {
-  concurrencyReached,
-  freeRateExceeded,
   keyRevoked,
   type Limits,
   limitsAt,
   mapStoreErrors,
-  quotaExceeded,
-  quotaReserved,
-  rateExceeded,
   reservationOf,
   UnitSettled,
 } from './limits.ts';

@@ -1,4 +1,5 @@
 /** What only a request needs whose target has another protocol, or whose values a target rejects: a separate file in the bundle. */
 export { marksOf, withMarksFor } from './cache/fit-marks.ts';
 export { isDefault, lossesBeyond } from './ledger/ledger.ts';
+export { clientTool } from './messages/client-tools.ts';
 export { closedSchema } from './messages/closed-schema.ts';

@@ -1,6 +1,7 @@
 import { createRunOnce, type ReplayDeps, readAttempt } from '#late/run-once';
 import type { CheckedCall } from '../endpoints/check-call.ts';
 import type { Call, Reply } from '../endpoints/endpoint.ts';
+import { atFirstCall } from '../support/at-first-call.ts';
 import { DO_NOT_RETRY, invalidRequest } from '../support/errors.ts';
 import type { Run } from './own.ts';
 
@@ -22,16 +23,18 @@ const notOffered = () =>
   });
 
 /** `parts` are undefined in a deployment that keeps no responses. */
-export const createReplay = (parts: ReplayDeps | undefined): Replay => {
-  let runOnce: ReturnType<typeof createRunOnce> | undefined;
+export const createReplay = (
+  parts: (Omit<ReplayDeps, 'answers'> & { openAnswers: () => ReplayDeps['answers'] }) | undefined,
+): Replay => {
+  const runOnce =
+    parts && atFirstCall(() => createRunOnce({ ...parts, answers: parts.openAnswers() }));
   const replay: Replay = async (checked, run) => {
     const attempt = readAttempt(checked);
-    if (!parts && !attempt.hasEventIds) return run(checked);
+    if (!runOnce && !attempt.hasEventIds) return run(checked);
     const { confirm, ...call } = checked.call;
     // Repeats share what comes of it.
     await confirm?.();
-    if (!parts) throw notOffered();
-    runOnce ??= createRunOnce(parts);
+    if (!runOnce) throw notOffered();
     return runOnce({ attempt, checked: { ...checked, call }, run });
   };
   return (checked, run) => (mayRepeat(checked.call) ? replay(checked, run) : run(checked));

@@ -1,4 +1,4 @@
-import { NO_HEALTHY_TARGET } from '../log-events.ts';
+import { CAPACITY, NO_HEALTHY_TARGET } from '../log-events.ts';
 import type { UpstreamError, UpstreamErrorKind } from '../protocols/rejections/upstream-error.ts';
 import {
   type ApiError,
@@ -9,10 +9,7 @@ import {
   toApiError,
   withHeaders,
 } from '../support/errors.ts';
-import type { OpenBreaker } from './breakers/breaker.ts';
-
-/** Code of a 503 for want of a provider's declared capacity. */
-export const CAPACITY = 'capacity';
+import type { OpenBreaker } from './breakers/attempt.ts';
 
 /** How a request reacts to an upstream's failure. */
 type FailureClass = {

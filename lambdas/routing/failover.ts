@@ -1,13 +1,14 @@
+import { classifyFailure, errorOfAll } from '#late/failures';
 import type { Target } from '../catalog/catalog.ts';
 import type { GenerationEvent } from '../protocols/generation.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { isContent } from '../protocols/streams/event-writer.ts';
 import { createLruCache } from '../support/lru-cache.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
-import type { Breaker, OpenBreaker } from './breakers/breaker.ts';
+import type { OpenBreaker } from './breakers/attempt.ts';
+import type { Breaker } from './breakers/breaker.ts';
 import type { Outcome, Permit } from './breakers/permit.ts';
 import { tripRuleFor } from './breakers/trip-rules.ts';
-import { classifyFailure, errorOfAll } from './classify-failure.ts';
 
 /** A response whose first content has arrived, or one that ended without any. */
 export type Opened = {

@@ -31,10 +31,10 @@ export type RouterStores = {
   /** For events of budgets. */
   budgets: Pick<BudgetStore, 'readBudget'>;
   /**
-   * Responses kept for repeats of their requests.
+   * Opens the store of responses that are kept for repeats of their requests, where one is first needed.
    * @default none: requests with an idempotency key are rejected
    */
-  answers?: AnswerStore | undefined;
+  openAnswers?: (() => AnswerStore) | undefined;
   /**
    * Opens the store of responses that callers read and continue, where they are first asked for.
    * @default none: they cannot be stored

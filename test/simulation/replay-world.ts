@@ -135,7 +135,7 @@ const startProcess = (world: World): Environment => {
       store: { readReceipts: async () => [], writeReceipts: async () => undefined },
       clock,
     }),
-    replay: createReplay({ answers, meter, clock, log, keepMs: 60 * MINUTE }),
+    replay: createReplay({ openAnswers: () => answers, meter, clock, log, keepMs: 60 * MINUTE }),
     meter,
     prefetch: () => undefined,
     fetchAnswer: createProvider(world, isAlive),

@@ -81,12 +81,12 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
   const { key, record } = await lifecycle.create({ projectId: 'project', planId: PLAN.id });
   const other = await lifecycle.create({ projectId: 'other-project', planId: PLAN.id });
   const written: string[] = [];
-  const answers = (await options.answersAt?.(stores.endpoint)) ?? stores.parts.answers;
+  const answers = await options.answersAt?.(stores.endpoint);
   const create = () =>
     createRouter({
       ...stores.parts,
       breakers: options.breakers ?? stores.parts.breakers,
-      answers: answers,
+      openAnswers: answers ? () => answers : stores.parts.openAnswers,
       openResponses: options.openResponses ?? stores.parts.openResponses,
       mayReachInner: options.mayReachInner,
       catalog: options.catalog ?? createCatalog(models),

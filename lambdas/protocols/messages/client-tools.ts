@@ -1,7 +1,6 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
-import { asRecord, asString, type Json } from '../bytes/json.ts';
+import { asString, type Json } from '../bytes/json.ts';
 import type { Tool } from '../generation.ts';
-import { extraFieldsFor } from '../ledger/extras.ts';
 import { NAME } from './name.ts';
 
 /**
@@ -125,7 +124,3 @@ export const clientTool = (value: Json): Tool | undefined => {
     extras: { protocol: NAME, fields: { clientTool: value } },
   };
 };
-
-/** The tool that `clientTool` kept. */
-export const originalTool = ({ extras }: Tool): Json | undefined =>
-  asRecord(extraFieldsFor(NAME, extras).clientTool);

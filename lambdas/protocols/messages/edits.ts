@@ -10,14 +10,13 @@ import { noContent } from '../ledger/assert-consistent.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
 import { type Context, createEditsOf } from '../request-edits.ts';
 import { ownSignature } from '../thinking/origin.ts';
-import { originalTool } from './client-tools.ts';
 import { withCallerBetas } from './headers.ts';
 import { needsRepair } from './history.ts';
 import { vendorMessageId } from './ids.ts';
 import { NAME } from './name.ts';
 import { encodeEffort, fitTo } from './request.ts';
 import { encodeThinking } from './thinking.ts';
-import { encodeToolChoice } from './tools.ts';
+import { encodeToolChoice, originalTool } from './tools.ts';
 
 type Path = Edit['path'];
 

@@ -1,10 +1,10 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { asRecord, type Json } from '../bytes/json.ts';
 import type { GenerationRequest, NativeTool, Tool } from '../generation.ts';
-import { originalTool } from './client-tools.ts';
 import { fieldsOf } from './encode-content.ts';
 import { NAME } from './name.ts';
 import { isWithinStrict } from './response-format.ts';
+import { originalTool } from './tools.ts';
 
 /** Chat callers put a tool's extra fields next to its `function` or inside it. */
 const toolFields = ({ extras }: Tool): Json => {

@@ -1,10 +1,11 @@
+import { clientTool } from '#late/crossing';
 import { omitUndefined } from '../../support/omit-undefined.ts';
+import { asRecord, type Json } from '../bytes/json.ts';
 import type { Fitted } from '../fit-request.ts';
 import type { GenerationRequest, NativeTool, Tool, ToolChoice } from '../generation.ts';
 import { instruct } from '../instructions.ts';
-import { extrasIfAny } from '../ledger/extras.ts';
+import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';
 import { PATHS } from '../ledger/paths.ts';
-import { clientTool } from './client-tools.ts';
 import { NAME } from './name.ts';
 import type { WireTool, WireToolChoice } from './wire.ts';
 
@@ -57,3 +58,7 @@ export const encodeToolChoice = ({ toolChoice, parallelToolCalls }: GenerationRe
   const isDefault = parallelToolCalls === undefined || (parallelToolCalls && !toolChoice);
   return type !== 'auto' || !isDefault ? { type, ...parallel } : undefined;
 };
+
+/** The tool that `clientTool` kept. */
+export const originalTool = ({ extras }: Tool): Json | undefined =>
+  asRecord(extraFieldsFor(NAME, extras).clientTool);

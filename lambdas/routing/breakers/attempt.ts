@@ -4,6 +4,7 @@ import type { Log } from '../../support/log.ts';
 import type { Upstream } from '../../upstreams/upstream.ts';
 import type { Asker, Health, LocalBreakers } from './local-breakers.ts';
 import type { SharedStates } from './shared-states.ts';
+import type { TripRule } from './trip-rules.ts';
 
 /** A permitted call in flight. */
 export type Attempt = {
@@ -27,4 +28,11 @@ export type PermitParts = {
   log: Log;
   /** Spreads the ends of openings, so that environments do not probe all at once. */
   jittered: (ms: number) => number;
+};
+
+/** A target that must not be called for another `waitMs`, and what opened its breaker, where that is known. */
+export type OpenBreaker = {
+  target: Target;
+  waitMs: number;
+  category?: TripRule['category'] | undefined;
 };

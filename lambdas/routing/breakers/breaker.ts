@@ -4,20 +4,14 @@ import type { Clock } from '../../support/clock.ts';
 import type { RandomBytes } from '../../support/ids.ts';
 import type { Log } from '../../support/log.ts';
 import type { Upstream } from '../../upstreams/upstream.ts';
+import type { OpenBreaker } from './attempt.ts';
 import { areMet, type Constraint, countCall, createConstraintsOf, longest } from './constraints.ts';
 import { isUnsteady } from './evidence.ts';
 import { type Asker, createLocalBreakers, isShut, type Owner } from './local-breakers.ts';
 import { takeTurn } from './pace.ts';
 import { createPermits, type Permit } from './permit.ts';
 import { createSharedStates, FRESH_MS } from './shared-states.ts';
-import { JITTER, type TripRule } from './trip-rules.ts';
-
-/** A target that must not be called for another `waitMs`, and what opened its breaker, where that is known. */
-export type OpenBreaker = {
-  target: Target;
-  waitMs: number;
-  category?: TripRule['category'] | undefined;
-};
+import { JITTER } from './trip-rules.ts';
 
 export type Acquired = { isOpen: false; permit: Permit } | ({ isOpen: true } & OpenBreaker);
 

@@ -2,7 +2,7 @@ import type { UpstreamError } from '../../protocols/rejections/upstream-error.ts
 import type { Attempt, PermitParts } from './attempt.ts';
 import { addFailure, addRecent, isFailing, isFailingForSeveral } from './evidence.ts';
 import { breakerNames, isShut } from './local-breakers.ts';
-import { lengthFor, type Openings } from './openings.ts';
+import { createOpenings, lengthFor } from './openings.ts';
 import type { TripRule } from './trip-rules.ts';
 import { createUnreachableReports } from './unreachable.ts';
 
@@ -11,9 +11,9 @@ const neededOf = (opening: { openings: number } | undefined, { after }: TripRule
   opening !== undefined && opening.openings > 0 ? 1 : after;
 
 /** Counts a failure at each level, and opens what fails at it. */
-export const createFailure = (parts: PermitParts, openings: Openings) => {
+export const createFailure = (parts: PermitParts, release: (attempt: Attempt) => Promise<void>) => {
   const { states, local, clock } = parts;
-  const { shutKey, shutProject, shutCommon, trip, release } = openings;
+  const { shutKey, shutProject, shutCommon, trip } = createOpenings(parts);
   const isUnreachableForOthers = createUnreachableReports(parts);
 
   /** Counts for the call's key, and for its project if several of its keys fail. */

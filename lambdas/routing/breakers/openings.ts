@@ -72,15 +72,5 @@ export const createOpenings = ({ states, local, clock, log, jittered }: PermitPa
     if (opened) log.warn('breaker_opened', { target: name, ...next });
   };
 
-  /** Writes the state of a probe without evidence again, which removes `probeUntil`: another probe may be sent. */
-  const release = async ({ name, isProbe }: Attempt): Promise<void> => {
-    const state = isProbe ? states.known(name) : undefined;
-    if (!state || state.openUntil === 0) return;
-    const { openUntil, openings, version } = state;
-    await states.transition(name, { openUntil, openings }, version);
-  };
-
-  return { shutKey, shutProject, shutCommon, trip, release };
+  return { shutKey, shutProject, shutCommon, trip };
 };
-
-export type Openings = ReturnType<typeof createOpenings>;

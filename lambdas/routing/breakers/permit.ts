@@ -1,10 +1,10 @@
+import { createFailure } from '#late/failures';
 import { accountOf } from '../../catalog/account.ts';
 import { nameOf, type Target } from '../../catalog/catalog.ts';
 import type { UpstreamError } from '../../protocols/rejections/upstream-error.ts';
+import { atFirstCall } from '../../support/at-first-call.ts';
 import type { Attempt, PermitParts } from './attempt.ts';
-import { createFailure } from './failure.ts';
 import { type Asker, breakerNames } from './local-breakers.ts';
-import { createOpenings } from './openings.ts';
 import { createSuccess } from './success.ts';
 import { isOfAccount, provesTargetAlive, type TripRule, tripRuleFor } from './trip-rules.ts';
 
@@ -23,9 +23,16 @@ export type Permit = (outcome: Outcome) => Promise<void>;
 
 /** Returns the permit of a call, through which its outcome reaches the breakers that it concerns. */
 export const createPermits = (parts: PermitParts) => {
-  const openings = createOpenings(parts);
   const { start, finish } = createSuccess(parts);
-  const fail = createFailure(parts, openings);
+  /** Writes the state of a probe without evidence again, which removes `probeUntil`: another probe may be sent. */
+  const release = async ({ name, isProbe }: Attempt): Promise<void> => {
+    const state = isProbe ? parts.states.known(name) : undefined;
+    if (!state || state.openUntil === 0) return;
+    const { openUntil, openings, version } = state;
+    await parts.states.transition(name, { openUntil, openings }, version);
+  };
+
+  const fail = atFirstCall(() => createFailure(parts, release));
 
   /** The other targets of the request that fail with this one: money is the account's, limits are those of a model. */
   const sharing = ({ target, asker }: Attempt, error: UpstreamError): Target[] =>
@@ -52,9 +59,7 @@ export const createPermits = (parts: PermitParts) => {
     if (error.kind !== 'connect') parts.local.remove(breakerNames.connection(attempt.target));
     const rule = tripRuleFor(error);
     if (rule) return failAll(attempt, rule, error);
-    return attempt.isConstrained && provesTargetAlive(error)
-      ? start(attempt)
-      : openings.release(attempt);
+    return attempt.isConstrained && provesTargetAlive(error) ? start(attempt) : release(attempt);
   };
 
   return (
@@ -71,7 +76,7 @@ export const createPermits = (parts: PermitParts) => {
         case 'finished':
           return finish(attempt);
         case 'abandoned':
-          return openings.release(attempt);
+          return release(attempt);
         case 'failed':
           return end(attempt, outcome.error);
       }

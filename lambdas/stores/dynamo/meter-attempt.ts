@@ -1,4 +1,5 @@
 import { createLeaseAttempts } from '#late/leases';
+import { atFirstCall } from '../../support/at-first-call.ts';
 import {
   limitReached,
   type MeterStore,
@@ -7,7 +8,7 @@ import {
 } from '../meter-store.ts';
 import type { AttemptOutcome, Tried } from './budgets/lease-attempts.ts';
 import type { LeaseParts, Leases } from './budgets/leases.ts';
-import { createReserveGroups, type Place, placeKey } from './meter-groups.ts';
+import { createReserveGroups } from './meter-groups.ts';
 import {
   countsIn,
   EPOCH,
@@ -19,7 +20,7 @@ import {
   withoutOthers,
 } from './meter-item.ts';
 import type { LedgerEntry, Throttles, WriteLedger } from './meter-ledger.ts';
-import { requireKnownLayout, type Sharding } from './meter-shards.ts';
+import { type Place, placeKey, requireKnownLayout, type Sharding } from './meter-shards.ts';
 import type { Item, Table, WriteResult } from './table.ts';
 
 export type Attempt = {
@@ -97,11 +98,7 @@ export const createTry = (parts: AttemptParts) => {
     return { item, result: { applied: false, mayBeDuplicated: false }, outcome };
   };
 
-  let created: ReturnType<typeof createLeaseAttempts> | undefined;
-  const tryWithLease: ReturnType<typeof createLeaseAttempts> = (...attempt) => {
-    created ??= createLeaseAttempts({ leases: leases(), look, trySend });
-    return created(...attempt);
-  };
+  const tryWithLease = atFirstCall(() => createLeaseAttempts({ leases: leases(), look, trySend }));
 
   /** Tries a reservation in one item. */
   return async (reservation: Reservation, place: Place): Promise<Attempt> => {

@@ -1,11 +1,11 @@
+import { leasing } from '#late/leases';
 import type { Reservation, ReservedUnit } from '../meter-store.ts';
 import { asNotSent } from '../store-unavailable.ts';
 import type { LeaseParts } from './budgets/leases.ts';
-import { leasing } from './budgets/writes.ts';
-import { IN_FLIGHT, itemKey, minuteName, numberIn, periodName } from './meter-item.ts';
+import { IN_FLIGHT, minuteName, numberIn, periodName } from './meter-item.ts';
 import { markName } from './meter-marks.ts';
 import { reserveInShard } from './meter-shard-writes.ts';
-import { budgetsIn, type Sharding } from './meter-shards.ts';
+import { budgetsIn, type Place, placeKey, type Sharding } from './meter-shards.ts';
 import { bindReservation, bindUnit, RESERVE, reserveAll, settleAll } from './meter-writes.ts';
 import type { ConditionalWrite, Item, Table, WriteResult } from './table.ts';
 
@@ -95,16 +95,9 @@ type GroupParts = {
 const shareMark = (units: ReservedUnit[]): boolean =>
   new Set(units.map(({ requestId }) => markName(requestId))).size < units.length;
 
-/** Where a reservation is tried: the root of a meter that is not sharded, or a shard in an epoch. */
-export type Place = { shard: number; epoch: number | undefined };
-export const WHOLE_METER: Place = { shard: 0, epoch: undefined };
-
 type Try = { reservation: Reservation; place: Place; parts?: LeaseParts | undefined };
 
 const NO_PARTS: LeaseParts = { grants: [], past: [] };
-
-export const placeKey = ({ meterId }: Reservation, { shard }: Place): string =>
-  itemKey(meterId, shard);
 
 /** Reservations that may be one write: of one item, key and window, under the same limits. */
 const reserveGroup = ({ reservation, place }: Try): string => {

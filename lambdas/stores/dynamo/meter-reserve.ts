@@ -8,10 +8,9 @@ import {
 import { StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
 import { type Attempt, type AttemptParts, createTry } from './meter-attempt.ts';
 import type { Bank, Refusal, Root } from './meter-bank.ts';
-import { WHOLE_METER } from './meter-groups.ts';
 import { countsIn, ownOutcomeIn } from './meter-item.ts';
 import { findMark, isMarkOf } from './meter-marks.ts';
-import { estimateCounts, homeShard, limitsText, snapshotOf } from './meter-shards.ts';
+import { estimateCounts, homeShard, limitsText, snapshotOf, WHOLE_METER } from './meter-shards.ts';
 
 /** Attempts of one reservation while other writes change the meter between its steps; then StoreUnavailable. */
 const MAX_TRIES = 64;

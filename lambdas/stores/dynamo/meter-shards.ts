@@ -6,6 +6,7 @@ import {
   holdName,
   IN_FLIGHT,
   isKeyEnded,
+  itemKey,
   lastUsedName,
   lentName,
   minuteName,
@@ -128,6 +129,13 @@ export const layoutIn = (root: Item | undefined): Layout | undefined => {
 /** The numbers of the shards after `from`. */
 export const shardsAfter = (from: number, to: number): number[] =>
   Array.from({ length: to - from }, (_, n) => from + n + 1);
+
+/** Where a reservation is tried: the root of a meter that is not sharded, or a shard in an epoch. */
+export type Place = { shard: number; epoch: number | undefined };
+export const WHOLE_METER: Place = { shard: 0, epoch: undefined };
+
+export const placeKey = ({ meterId }: Reservation, { shard }: Place): string =>
+  itemKey(meterId, shard);
 
 /** The shard that a request tries first: all are used alike, and a repeat finds its mark. */
 export const homeShard = (requestId: string, shards: number): number => {

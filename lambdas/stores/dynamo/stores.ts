@@ -1,6 +1,8 @@
-import { createDynamoResponseStore } from '#late/response-store';
+import { createDynamoAnswerStore, createDynamoResponseStore } from '#late/answers';
+import { createReadBudget } from '#late/leases';
 import { createDynamoShareStore } from '#late/share-store';
 import { createDynamoWebhookStore } from '#late/webhook-store';
+import { atFirstCall } from '../../support/at-first-call.ts';
 import type { TableName } from '../../tables.ts';
 import type { BodyStore } from '../answer-store.ts';
 import type { AuditStore } from '../audit-store.ts';
@@ -11,7 +13,6 @@ import type { MeterStore, ReservedUnits } from '../meter-store.ts';
 import type { PlanStore } from '../plan-store.ts';
 import type { RecordStore } from '../record-store.ts';
 import type { RouterStores } from '../router-stores.ts';
-import { createDynamoAnswerStore } from './answer-store.ts';
 import { createDynamoAuditStore } from './audit-store.ts';
 import { createDynamoBreakerStore } from './breaker-store.ts';
 import { createDynamoBudgetStore } from './budgets/budget-store.ts';
@@ -68,13 +69,13 @@ export const createRouterStores = ({
     records: createDynamoRecordWriter({ client, tableName: records, recordDays }),
     history: createDynamoHistoryReader({ client, tableName: history }),
     thresholds: createDynamoThresholdStore({ client, tableName: meters }),
-    budgets: createDynamoBudgetStore({ client, tableName: meters }),
+    budgets: { readBudget: atFirstCall(() => createReadBudget({ client, tableName: meters })) },
     openWebhooks: () => createDynamoWebhookStore({ client, meters, records }),
     openShares: () => createDynamoShareStore({ client, tableName: meters }),
-    answers:
+    openAnswers:
       answers === undefined
         ? undefined
-        : createDynamoAnswerStore({ client, tableName: answers, bodies }),
+        : () => createDynamoAnswerStore({ client, tableName: answers, bodies }),
   };
 };
 

@@ -4,7 +4,7 @@ import {
   UpstreamError,
   type UpstreamErrorKind,
 } from '../../../lambdas/protocols/rejections/upstream-error.ts';
-import type { OpenBreaker } from '../../../lambdas/routing/breakers/breaker.ts';
+import type { OpenBreaker } from '../../../lambdas/routing/breakers/attempt.ts';
 import { errorOfAll } from '../../../lambdas/routing/classify-failure.ts';
 import { targetAt } from '../../support/models.ts';
 

@@ -10,8 +10,8 @@ import { TTL_ATTRIBUTE } from '../../../tables.ts';
 import { type Budget, type BudgetStore, type Hold, limitOf } from '../../budget-store.ts';
 import { numberIn } from '../meter-item.ts';
 import { createTable, type Item, type TableOptions } from '../table.ts';
-import { countedIn, isCounted } from './counter-items.ts';
-import { lentName, limitIn, MAX, PERIOD, returnedBy, spentOf } from './items.ts';
+import { lentName, MAX, PERIOD, returnedBy } from './items.ts';
+import { createReadBudget } from './read-budget.ts';
 import { createTransfers } from './transfers.ts';
 
 const MAX_TRIES = 16;
@@ -88,19 +88,6 @@ export const createDynamoBudgetStore = (options: TableOptions): BudgetStore => {
       const item = await table.read(LIST);
       return Object.keys(item ?? {}).flatMap((name) => readStored(item, name) ?? []);
     },
-    readBudget: async (hold) => {
-      const root = await table.read(hold.budget);
-      if (!root) return undefined;
-      if (isCounted(hold)) return countedIn(root, hold, options.client.clock.now());
-      const shares = await readShares(root, hold);
-      const sum = (of: (share: (typeof shares)[number]) => number) =>
-        shares.reduce((total, share) => total + of(share), 0);
-      return {
-        spent: sum(spentOf),
-        leased: sum(({ leased }) => leased),
-        room: sum(({ room }) => room),
-        limit: limitIn(root),
-      };
-    },
+    readBudget: createReadBudget(options),
   };
 };

@@ -1,7 +1,7 @@
 import { createLruCache } from '../../../support/lru-cache.ts';
 import type { BudgetRefusal, Lease } from '../../budget-store.ts';
 import type { LeasedUnit, Reservation, ReserveResult } from '../../meter-store.ts';
-import { type Place, placeKey } from '../meter-groups.ts';
+import { type Place, placeKey } from '../meter-shards.ts';
 import type { Item, WriteResult } from '../table.ts';
 import { isLacking, type LeaseParts, type Leases } from './leases.ts';
 import { createTurns } from './turns.ts';

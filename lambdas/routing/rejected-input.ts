@@ -1,7 +1,7 @@
 import { asRecord } from '../protocols/bytes/json.ts';
 import { fieldOf, UpstreamError } from '../protocols/rejections/upstream-error.ts';
-import { REJECTED, rejectedOfRouter } from '../routing/classify-failure.ts';
 import { ApiError, invalidRequest } from '../support/errors.ts';
+import { REJECTED, rejectedOfRouter } from './classify-failure.ts';
 
 /** Statuses that may be about the request; others concern the router's account, or the provider. */
 const ABOUT_THE_REQUEST = [400, 403, 404, 422];
