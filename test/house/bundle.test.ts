@@ -22,7 +22,7 @@ const BUDGET_KB = 315;
 const PARTS = {
   'late-responses.cjs': 50,
   'late-answers.cjs': 9,
-  'late-crossing.cjs': 16,
+  'late-crossing.cjs': 19,
   'late-encoders.cjs': 14,
   'late-gemini.cjs': 11,
   'late-read-error.cjs': 22,
@@ -32,7 +32,7 @@ const PARTS = {
   'late-webhook-store.cjs': 3,
   'late-webhooks.cjs': 6,
   'late-counted-meters.cjs': 7,
-  'late-leases.cjs': 8,
+  'late-leases.cjs': 13,
   'late-failures.cjs': 12,
   'late-limit-errors.cjs': 5,
   'late-media.cjs': 4,
