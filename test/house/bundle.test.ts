@@ -36,7 +36,7 @@ const PARTS = {
   'late-failures.cjs': 12,
   'late-limit-errors.cjs': 5,
   'late-media.cjs': 4,
-  'late-stops.cjs': 2,
+  'late-stops.cjs': 3,
   'late-fuse.cjs': 7,
   'late-preference.cjs': 4,
   'late-seat.cjs': 12,
