@@ -129,7 +129,7 @@ module.exports = {
       name: 'stores-are-interfaces',
       comment: 'Only entries choose a store; the interfaces do not know their implementations.',
       severity: 'error',
-      from: { path: '^lambdas/', pathNot: '^lambdas/(stores/dynamo/|(router|admin)\\.ts$)' },
+      from: { path: '^lambdas/', pathNot: '^lambdas/(stores/dynamo/|(router|admin|alerts)\\.ts$)' },
       to: { path: '^lambdas/stores/[^/]+/' },
     },
     {
@@ -137,7 +137,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^lambdas/',
-        pathNot: '^lambdas/(stores/dynamo/sdk-client\\.ts$|(router|admin|otlp)\\.ts$)',
+        pathNot: '^lambdas/(stores/dynamo/sdk-client\\.ts$|(router|admin|otlp|alerts)\\.ts$)',
       },
       to: { path: '@(aws-sdk|smithy)/' },
     },
@@ -145,7 +145,7 @@ module.exports = {
       name: 'entries-are-not-imported',
       severity: 'error',
       from: { path: '^(lambdas|local|lib|bin)/', pathNot: '^lambdas/web\\.ts$' },
-      to: { path: '^lambdas/(router|admin|web|otlp)\\.ts$' },
+      to: { path: '^lambdas/(router|admin|web|otlp|alerts)\\.ts$' },
     },
     {
       name: 'command-line-knows-only-the-wire',

@@ -25,6 +25,10 @@ const declareApp = (): void => {
   const otlp = stage.otlp
     ? bundle({ entry: 'lambdas/otlp.ts', outdir: 'dist/otlp', catalog })
     : undefined;
+  const alerts =
+    stage.alertForms.length > 0
+      ? bundle({ entry: 'lambdas/alerts.ts', outdir: 'dist/alerts', catalog })
+      : undefined;
 
   new RouterStack(app, `model-router-${stage.name}`, {
     description: `Model router, stage ${stage.name}`,
@@ -34,6 +38,7 @@ const declareApp = (): void => {
     webFolder: web?.folder,
     adminCode: Code.fromAsset(admin.folder),
     otlpCode: otlp && Code.fromAsset(otlp.folder),
+    alertsCode: alerts && Code.fromAsset(alerts.folder),
   });
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
 };

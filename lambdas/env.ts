@@ -72,6 +72,33 @@ export type OtlpEnv = Infer<ReturnType<typeof otlpEnv>>;
 /** @throws Error that names each invalid variable */
 export const readOtlpEnv = (env: unknown): OtlpEnv => parse(otlpEnv(), env, 'The environment');
 
+/** Who gets alerts; each has a message group in their queue. */
+export const ALERT_FORMS = ['email', 'slack', 'webhook'] as const;
+export type AlertForm = (typeof ALERT_FORMS)[number];
+/** Fields of the upstream secret: Slack's address is a secret itself, and the webhooks' signing secret is `whsec_…`. */
+export const ALERT_SLACK_URL = 'slack_url';
+export const ALERT_WEBHOOK_SECRET = 'signing_secret';
+
+/** CONTRACT with lib/: the environment variables of the function that sends alerts. */
+export const alertsEnv = () =>
+  object({
+    /** Of `ALERT_FORMS`, separated by spaces. */
+    FORMS: nonEmpty,
+    /** Stage option `alertWebhook`. */
+    WEBHOOK_URL: exactOptional(checked(string, URL.canParse, 'must be a URL')),
+    /** The alarms' topic, which sends e-mail. */
+    TOPIC: nonEmpty,
+    QUEUE_URL: nonEmpty,
+    HISTORY_TABLE: Name,
+    /** Stage option `runbookUrl`. */
+    RUNBOOK_URL: nonEmpty,
+    UPSTREAM_SECRET: nonEmpty,
+  });
+export type AlertsEnv = Infer<ReturnType<typeof alertsEnv>>;
+/** @throws Error that names each invalid variable */
+export const readAlertsEnv = (env: unknown): AlertsEnv =>
+  parse(alertsEnv(), env, 'The environment');
+
 /** The page that alarms and the console link: docs/operations.md. A fork or a private copy sets the stage option `runbookUrl`. */
 export const DEFAULT_RUNBOOK_URL =
   'https://github.com/model-router/model-router/blob/main/docs/operations.md';

@@ -4,6 +4,8 @@
  * dashboard's queries use these names; an alarm on a name that no code writes would never fire.
  */
 
+import type { AlertForm } from './env.ts';
+
 /** Every field; each has one meaning in all events. */
 type Fields = {
   requestId: string;
@@ -81,6 +83,8 @@ type Fields = {
   units: number;
   /** Units by which meters and records differ. */
   difference: number;
+  /** Who gets an alert. */
+  receiver: AlertForm;
 };
 
 /** All fields, each optional. */
@@ -175,8 +179,20 @@ export type LogEvents = {
   otlp_dropped: Line<'count' | 'status'>;
   /** The collector did not take the records, which are exported again. */
   otlp_unavailable: Line<'count' | 'failure'>;
+  /** A receiver rejected an alert for what it is. */
+  alert_dropped: Line<'receiver' | 'failure'>;
+  /** A receiver did not take an alert, which is sent again. */
+  alert_unavailable: Line<'receiver' | 'failure'>;
 };
 export type LogEvent = keyof LogEvents;
+
+/** CONTRACT with lib/: the events that may be alerts to people. */
+export const ALERT_EVENTS = [
+  'breaker_opened',
+  'breaker_closed',
+  'usage_threshold',
+  'admin_change',
+] as const satisfies LogEvent[];
 
 /** The `fault` of a request while the breakers of all its targets are open. */
 export const NO_HEALTHY_TARGET = 'no_healthy_target';

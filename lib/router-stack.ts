@@ -5,6 +5,7 @@ import type { Model } from '../lambdas/catalog/catalog.ts';
 import { allLabelsOf, countSeries, labelsOf, SERIES_PRICE } from '../lambdas/metrics.ts';
 import { TABLES } from '../lambdas/tables.ts';
 import { AdminFunction } from './admin-function.ts';
+import { AlertFunction } from './alert-function.ts';
 import { AnswerBucket } from './answer-bucket.ts';
 import { ConfigurationError } from './configuration-error.ts';
 import { Console } from './console.ts';
@@ -35,12 +36,17 @@ export type RouterStackProps = StackProps & {
    * @default none: the stage has no collector
    */
   otlpCode?: Code | undefined;
+  /**
+   * The bundled sender of alerts (lambdas/alerts.ts).
+   * @default none: the stage has no receiver
+   */
+  alertsCode?: Code | undefined;
 };
 
 /** All resources of one stage, in one stack. */
 export class RouterStack extends Stack {
   constructor(scope: Construct, id: string, allProps: RouterStackProps) {
-    const { stage, models, code, adminCode, otlpCode, webFolder, ...props } = allProps;
+    const { stage, models, code, adminCode, otlpCode, alertsCode, webFolder, ...props } = allProps;
     super(scope, id, { terminationProtection: stage.protectData, ...props });
     for (const [name, value] of Object.entries(stage.tags)) {
       // Older regions' schema of a dashboard has no tags: cfn-lint rejects them.
@@ -83,6 +89,12 @@ export class RouterStack extends Stack {
     if (stage.otlp && otlpCode) {
       const { otlp } = stage;
       new OtlpFunction(this, 'Otlp', { stage, otlp, code: otlpCode, tables, upstreamSecrets });
+    }
+    const { topic } = monitoring.alarms;
+    if (topic && alertsCode && stage.alertForms.length > 0) {
+      const logGroups = { Router: router.logGroup, Admin: admin.logGroup };
+      const parts = { stage, code: alertsCode, tables, upstreamSecrets, topic, logGroups };
+      new AlertFunction(this, 'Alerts', parts);
     }
 
     this.outputAddresses(endpoints);

@@ -99,8 +99,12 @@ const StageContext = z
     logRetention: WholeNumber.refine((days) => RETENTION_DAYS.some((option) => option === days), {
       message: `must be one of ${RETENTION_DAYS.join(', ')}`,
     }).optional(),
-    /** Receives alarms, after confirming the subscription by e-mail. */
+    /** Receives alarms and alerts of the log, after confirming the subscription by e-mail. */
     alarmEmail: z.email().optional(),
+    /** `secret` sends the same in Slack's form to the address in the field `slack_url` of the upstream secret. */
+    alertSlack: z.enum(['off', 'secret']).default('off'),
+    /** Gets the same, signed with the field `signing_secret` of the upstream secret. @default none */
+    alertWebhook: z.url({ protocol: /^https$/, error: 'must be an https URL' }).optional(),
     /**
      * URL of the page with the runbooks; its anchors are the ids of the alarms.
      * @default DEFAULT_RUNBOOK_URL

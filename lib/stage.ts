@@ -1,5 +1,6 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Node } from 'constructs';
+import { ALERT_FORMS, type AlertForm } from '../lambdas/env.ts';
 import type { STATE_MODES, TableName } from '../lambdas/tables.ts';
 import { readStageContext, type StageContext } from './stage-context.ts';
 
@@ -37,6 +38,10 @@ export type Stage = {
   sendsAlarms: boolean;
   /** @default undefined: no e-mail */
   alarmEmail: string | undefined;
+  /** Who gets alerts of alarms and of the log. @default none */
+  alertForms: AlertForm[];
+  /** Address of signed alerts, which `alertForms` then has. */
+  alertWebhook: string | undefined;
   /**
    * Absolute URL of the runbooks, without a fragment.
    * @default DEFAULT_RUNBOOK_URL of lambdas/env.ts
@@ -104,6 +109,15 @@ const STAGES = {
 const domainOf = ({ domainName: name, certificateArn }: StageContext): Stage['domain'] =>
   name === undefined || certificateArn === undefined ? undefined : { name, certificateArn };
 
+const alertFormsOf = ({ alarmEmail, alertSlack, alertWebhook }: StageContext): AlertForm[] => {
+  const isOn = {
+    email: alarmEmail !== undefined,
+    slack: alertSlack === 'secret',
+    webhook: alertWebhook !== undefined,
+  };
+  return ALERT_FORMS.filter((form) => isOn[form]);
+};
+
 const existingTablesOf = (context: StageContext): Stage['existingTables'] => {
   const { keysTable, plansTable, projectsTable, metersTable, recordsTable, historyTable } = context;
   return {
@@ -128,6 +142,7 @@ export const readStage = (node: Node): Stage => {
     firewallRate,
   } = context;
   const { protectData, sendsAlarms, logRetention } = STAGES[name];
+  const alertForms = alertFormsOf(context);
   return {
     name,
     protectData,
@@ -135,8 +150,10 @@ export const readStage = (node: Node): Stage => {
     reservedConcurrency,
     adminConcurrency: context.adminConcurrency,
     accountConcurrency,
-    sendsAlarms: sendsAlarms || alarmEmail !== undefined,
+    sendsAlarms: sendsAlarms || alertForms.length > 0,
     alarmEmail,
+    alertForms,
+    alertWebhook: context.alertWebhook,
     runbookUrl,
     domain: domainOf(context),
     firewallRate,

@@ -1,4 +1,4 @@
-import type { LogFields } from '../log-events.ts';
+import type { ALERT_EVENTS, LogFields } from '../log-events.ts';
 
 /** A message to people. Names, ids and numbers: no text of a caller or a provider. */
 export type Alert = {
@@ -64,12 +64,15 @@ const ofChange = ({ action, keyId, projectId }: Line): Content | undefined =>
       }
     : undefined;
 
-const contentOf = (line: Line): Content | undefined => {
-  if (line.event === 'breaker_opened') return ofOpening(line);
-  if (line.event === 'breaker_closed') return ofClosing(line);
-  if (line.event === 'usage_threshold') return ofThreshold(line);
-  return line.event === 'admin_change' ? ofChange(line) : undefined;
+const CONTENTS: Record<(typeof ALERT_EVENTS)[number], (line: Line) => Content | undefined> = {
+  breaker_opened: ofOpening,
+  breaker_closed: ofClosing,
+  usage_threshold: ofThreshold,
+  admin_change: ofChange,
 };
+
+const contentOf = (line: Line): Content | undefined =>
+  Object.entries(CONTENTS).find(([event]) => event === line.event)?.[1](line);
 
 /** What a line of the log says to people; undefined for most. */
 export const alertOfLine = (line: Line, { at, id, runbookUrl }: Context): Alert | undefined => {

@@ -25,6 +25,12 @@ const slackBody = ({ state, title, text, runbook }: Alert): string => {
   });
 };
 
+/** The same as an e-mail. */
+export const emailOf = ({ state, title, text, runbook }: Alert) => ({
+  subject: `${WORDS[state]}: ${title}`,
+  text: [title, text, ...(runbook === undefined ? [] : [`Runbook: ${runbook}`])].join('\n'),
+});
+
 const webhookBody = ({ id: _, at, state, ...data }: Alert): string =>
   JSON.stringify({
     type: `alert.${state}`,

@@ -1,4 +1,13 @@
-export type AwsServiceName = 'cognito-idp' | 'dynamodb' | 'events' | 's3' | 'secretsmanager';
+const OVERRIDES = {
+  'cognito-idp': 'AWS_ENDPOINT_URL_COGNITO_IDENTITY_PROVIDER',
+  dynamodb: 'AWS_ENDPOINT_URL_DYNAMODB',
+  events: 'AWS_ENDPOINT_URL_EVENTBRIDGE',
+  s3: 'AWS_ENDPOINT_URL_S3',
+  secretsmanager: 'AWS_ENDPOINT_URL_SECRETS_MANAGER',
+  sns: 'AWS_ENDPOINT_URL_SNS',
+  sqs: 'AWS_ENDPOINT_URL_SQS',
+};
+export type AwsServiceName = keyof typeof OVERRIDES;
 
 type Variables = Record<string, string | undefined>;
 
@@ -20,14 +29,6 @@ const isAlwaysFips = (service: AwsServiceName, region: string): boolean =>
 /** The usual addresses of Secrets Manager in the public partitions have IPv4 and IPv6. */
 const isAlwaysDualStack = (service: AwsServiceName, suffix: string): boolean =>
   service === 'secretsmanager' && suffix.startsWith('amazonaws.com');
-
-const OVERRIDES: Record<AwsServiceName, string> = {
-  'cognito-idp': 'AWS_ENDPOINT_URL_COGNITO_IDENTITY_PROVIDER',
-  dynamodb: 'AWS_ENDPOINT_URL_DYNAMODB',
-  events: 'AWS_ENDPOINT_URL_EVENTBRIDGE',
-  s3: 'AWS_ENDPOINT_URL_S3',
-  secretsmanager: 'AWS_ENDPOINT_URL_SECRETS_MANAGER',
-};
 
 const isOn = (value: string | undefined): boolean => value?.toLowerCase() === 'true';
 

@@ -1,5 +1,10 @@
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import OpenAI from 'openai';
@@ -28,7 +33,7 @@ export const verified = (
 
 const Slack = z.strictObject({ text: z.string().min(1) });
 type Received = { id: string; title: string; state: string; runbook?: string | undefined };
-type Trouble = (response: ServerResponse) => void;
+type Trouble = (response: ServerResponse, request: IncomingMessage) => void;
 
 /** A receiver that checks signatures. */
 export const startReceiver = async () => {
@@ -42,7 +47,7 @@ export const startReceiver = async () => {
     const body = await text(request);
     requests.push(request.headers);
     bodies.push(body);
-    if (trouble) return trouble(response);
+    if (trouble) return trouble(response, request);
     try {
       if (request.url === '/slack') messages.push(Slack.parse(JSON.parse(body)).text);
       else {

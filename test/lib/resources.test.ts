@@ -41,6 +41,7 @@ const CERTIFICATE = 'arn:aws:acm:eu-west-1:123456789012:certificate/one';
 /** The arguments that enable each option of the page. */
 const OPTIONS: Record<string, Parameters<typeof synthTemplate>> = {
   'alarmEmail (dev)': [{ alarmEmail: 'oncall@example.com' }],
+  'alertWebhook (dev)': [{ alertWebhook: 'https://hooks.example.com/router' }],
   domainName: [{ domainName: 'router.example.com', certificateArn: CERTIFICATE }],
   firewallRate: [{ firewallRate: '2000' }],
   'functionUrl (off)': [{ functionUrl: 'off' }],
@@ -108,6 +109,7 @@ describe('the sizes of the bundles in docs/resources.md', () => {
     { entry: 'lambdas/router.ts' },
     { entry: 'lambdas/admin.ts' },
     { entry: 'lambdas/otlp.ts' },
+    { entry: 'lambdas/alerts.ts' },
     WEB_BUNDLE,
   ];
 

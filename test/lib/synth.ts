@@ -37,6 +37,8 @@ export const EVERY_OPTION = {
   stage: 'prod',
   reservedConcurrency: '100',
   alarmEmail: 'oncall@example.com',
+  alertSlack: 'secret',
+  alertWebhook: 'https://hooks.example.com/router',
   runbookUrl: 'https://wiki.example.com/router',
   domainName: 'router.example.com',
   certificateArn: 'arn:aws:acm:eu-west-1:123456789012:certificate/one',
@@ -60,6 +62,7 @@ export const createStack = (app: App, props: Props = {}): RouterStack =>
     code: Code.fromInline('exports.handler = async () => {};'),
     adminCode: Code.fromInline('exports.handler = async () => {};'),
     otlpCode: Code.fromInline('exports.handler = async () => {};'),
+    alertsCode: Code.fromInline('exports.handler = async () => {};'),
     ...props,
   });
 

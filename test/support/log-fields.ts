@@ -46,6 +46,8 @@ export const LOG_EVENTS: Record<LogEvent, true> = {
   history_differs: true,
   otlp_dropped: true,
   otlp_unavailable: true,
+  alert_dropped: true,
+  alert_unavailable: true,
 };
 
 /** Every field that a log line may have, none missing, and what it may hold. */
@@ -102,6 +104,7 @@ export const LOG_FIELDS: Record<'level' | 'event' | keyof LogFields, Check> = {
   planId: text(WORD),
   units: number,
   difference: number,
+  receiver: text(/^(?:email|slack|webhook)$/),
 };
 
 /** Of a line from which metrics are made, too: its own, or counts of lines that were skipped. */

@@ -1,0 +1,35 @@
+import { defaultProvider } from '@aws-sdk/credential-provider-node';
+import { type AwsServiceName, readEndpoint } from './aws/endpoint.ts';
+import { createJsonService } from './aws/json-service.ts';
+import { createPublish } from './aws/topic.ts';
+import { ALERT_QUEUE, createAlerts } from './create-alerts.ts';
+import { readAlertsEnv } from './env.ts';
+import { createDynamoAlertStore } from './stores/dynamo/alert-store.ts';
+import { createDynamoClient } from './stores/dynamo/client.ts';
+import { systemClock as clock } from './support/clock.ts';
+import { createLog } from './support/log.ts';
+import { createReadSecret } from './upstreams/read-secret.ts';
+import { createSecretsManagerSecrets } from './upstreams/secrets-manager.ts';
+import { createPostJson, isInner } from './webhooks/post.ts';
+
+const env = readAlertsEnv(process.env);
+const log = createLog((line) => process.stdout.write(line));
+const credentials = defaultProvider();
+const aws = (service: AwsServiceName) => ({
+  ...readEndpoint(service, process.env),
+  ...{ credentials, clock },
+});
+const readSecret = createReadSecret(aws('secretsmanager'));
+
+/** Tells people of alarms and of lines of the log, on AWS. What fails is called again by Lambda, or by the queue. */
+export const handler = createAlerts({
+  ...{ env, clock, log },
+  store: createDynamoAlertStore({
+    client: createDynamoClient(aws('dynamodb')),
+    tableName: env.HISTORY_TABLE,
+  }),
+  secrets: createSecretsManagerSecrets({ readSecret, secretId: env.UPSTREAM_SECRET, clock, log }),
+  queue: createJsonService(ALERT_QUEUE, aws('sqs')),
+  publish: createPublish(aws('sns')),
+  post: createPostJson((address) => !isInner(address)),
+});
