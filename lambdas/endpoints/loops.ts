@@ -6,7 +6,8 @@ import type { CheckedCall } from './check-call.ts';
 
 /*
  * An agent that repeats itself is seen in the history that its request carries: the same calls of tools with the same input and
- * the same results, or, without tools, the same words on both sides. No store is read, and nothing of it is kept.
+ * the same results, or, without tools, the same words on both sides, or steps whose size, and so their cost, rises without an end.
+ * No store is read, and nothing of it is kept.
  */
 
 /** Repetitions of one step, and of two to four steps by turns, that are a loop. */
@@ -14,6 +15,11 @@ const OF_ONE = 8;
 const OF_SEVERAL = 6;
 const LONGEST_ROUND = 4;
 const MOST_STEPS = OF_SEVERAL * LONGEST_ROUND;
+/** Steps of the same tools, each larger than the one before it by this factor, and by more than that was. */
+const OF_GROWTH = 10;
+const GROWTH = 1.1;
+/** Characters of the last one. */
+const LARGE_STEP = 4_000;
 
 /** Calls that wait for something, which may have the same result for long. */
 const WAITS = /sleep|wait|poll|watch|status|state|monitor|progress|output|check|tail|list|get_/i;
@@ -88,19 +94,46 @@ const isRound = (steps: readonly Step[], size: number): boolean => {
   return !steps.slice(0, size).some(isWaiting);
 };
 
+const sizeOf = (block: Block): number => {
+  if (block.type === 'text') return block.text.length;
+  if (block.type === 'tool-call') return block.arguments.length;
+  return block.type === 'tool-result' ? sum(block.content) : 0;
+};
+const sum = (blocks: readonly Block[]): number =>
+  blocks.reduce((total, block) => total + sizeOf(block), 0);
+
+/** Whether each of the last steps calls the same tools and costs more than the one before it, without an end. */
+const isGrowing = (all: readonly Step[]): boolean => {
+  const steps = all.slice(0, OF_GROWTH);
+  const namesOf = (step: Step) =>
+    callsOf(step)
+      .map(({ name }) => name)
+      .join();
+  const names = steps.map(namesOf);
+  if (steps.length < OF_GROWTH || names[0] === '' || new Set(names).size > 1) return false;
+  const sizes = steps.map(({ said, got }) => sum([said, ...got].flatMap(({ blocks }) => blocks)));
+  const rises = sizes.slice(1).map((size, at) => (sizes[at] ?? 0) - size);
+  return (
+    (sizes[0] ?? 0) >= LARGE_STEP &&
+    rises.every((rise, at) => rise >= (GROWTH - 1) * (sizes[at + 1] ?? 0)) &&
+    rises.slice(1).every((rise, at) => (rises[at] ?? 0) >= GROWTH * rise) &&
+    !steps.some(isWaiting)
+  );
+};
+
 /** Whether the history of a request ends in a loop. */
 export const isLoop = ({ turns }: Pick<GenerationRequest, 'turns'>): boolean => {
   if (turns.length < 2 * OF_ONE) return false;
   const steps = stepsOf(turns);
   for (let size = 1; size <= LONGEST_ROUND; size += 1) if (isRound(steps, size)) return true;
-  return false;
+  return isGrowing(steps);
 };
 
 /** 402, which no client repeats. */
 const loopError = (): ApiError =>
   new ApiError(
     'insufficient_quota',
-    `The last steps of this conversation repeat each other with the same results, and the key's plan stops loops. Do something else than ` +
+    `The last steps of this conversation repeat each other with the same results or ever larger ones, and the key's plan stops loops. Do something else than ` +
       'the last tool calls, or start a new conversation; a person has to look at it otherwise.',
     { status: 402, code: 'loop', details: { error_code: 'loop' }, headers: DO_NOT_RETRY },
   );

@@ -51,7 +51,9 @@ const KILLED_MS = 200;
 
 type Outcome = 'served' | 'used up' | number;
 type Phase = 'far' | 'near';
-type Counts = { served: number; writes: number };
+/** `kinds`: the writes by what they are for. */
+type Counts = { served: number; writes: number; kinds: Partial<Record<Kind, number>> };
+type Kind = 'reserve again' | 'slice' | 'return' | 'grant' | 'recall' | 'transfer';
 
 /** What agents and tables saw. */
 export type Tally = {
@@ -96,23 +98,38 @@ const bodyOf = (random: Random, { context, output, lost }: Crowd): Request => {
   return { body, path: PATHS[random.between(0, 1)] ?? '' };
 };
 
-/** The writes of budgets that a request without one does not have: all but one that reserves and one that settles. */
-const createWriteWatch = (onReserve: () => void, onExtra: () => void) => {
+type Write = {
+  UpdateExpression?: string;
+  ExpressionAttributeNames?: Record<string, string>;
+  ExpressionAttributeValues?: Record<string, { N?: string }>;
+};
+
+/** What a write is for that a request without a budget does not have; undefined if that has it, too. */
+const kindOf = (key: string, write: Write): Kind | undefined => {
+  const { UpdateExpression: update = '', ExpressionAttributeNames: names } = write;
+  if (key.startsWith('budget/')) return names?.['#granted'] ? 'grant' : 'transfer';
+  if (update.includes(':next')) {
+    return Number(write.ExpressionAttributeValues?.[':change0']?.N ?? 0) > 0 ? 'return' : 'slice';
+  }
+  if (update.includes('#returned')) return 'recall';
+  return update.includes('SET #received = ') ? 'transfer' : undefined;
+};
+
+/** The writes of budgets: all but one that reserves and one that settles. */
+const createWriteWatch = (onReserve: () => void, onExtra: (kind: Kind) => void) => {
   const reserved = new Set<string>();
   return ({ operation, table, key, body }: TableCall): void => {
     if (operation !== 'UpdateItem' || table !== TABLE_NAMES.meters) return;
-    const { UpdateExpression = '', ExpressionAttributeNames: names = {} } = JSON.parse(body) as {
-      UpdateExpression?: string;
-      ExpressionAttributeNames?: Record<string, string>;
-    };
-    const isReserve = UpdateExpression.includes('#hold = :hold');
-    const isSecond = isReserve && reserved.has(names['#mark'] ?? '');
+    const write = JSON.parse(body) as Write;
+    const mark = write.ExpressionAttributeNames?.['#mark'] ?? '';
+    const isReserve = write.UpdateExpression?.includes('#hold = :hold') === true;
+    const kind = isReserve && reserved.has(mark) ? 'reserve again' : kindOf(key, write);
     if (isReserve) {
-      reserved.add(names['#mark'] ?? '');
+      reserved.add(mark);
       onReserve();
     }
-    const isChange = /:next|#returned|SET #received = /.test(UpdateExpression);
-    if (key.startsWith('budget/') || isSecond || isChange) onExtra();
+    // A reserve may receive a grant.
+    if (kind && (!isReserve || kind === 'reserve again')) onExtra(kind);
   };
 };
 
@@ -122,8 +139,8 @@ export const startCrowd = async (crowd: Crowd) => {
   const provider = await startMeteredProvider();
   const tally: Tally = {
     ...{ attempts: 0, denied: {}, failed: 0, early: 0, reserves: 0, seconds: 0 },
-    far: { served: 0, writes: 0 },
-    near: { served: 0, writes: 0 },
+    far: { served: 0, writes: 0, kinds: {} },
+    near: { served: 0, writes: 0, kinds: {} },
   };
   const max = maxUsd * 1e9;
   let left = max;
@@ -131,8 +148,10 @@ export const startCrowd = async (crowd: Crowd) => {
   const onReserve = () => {
     tally.reserves += 1;
   };
-  const watch = createWriteWatch(onReserve, () => {
-    tally[phase()].writes += 1;
+  const watch = createWriteWatch(onReserve, (kind) => {
+    const counts = tally[phase()];
+    counts.writes += 1;
+    counts.kinds[kind] = (counts.kinds[kind] ?? 0) + 1;
   });
   let isTroubled = troubles > 0;
   const proxies: DynamoProxy[] = [];

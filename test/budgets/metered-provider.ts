@@ -222,6 +222,8 @@ export const startMeteredProvider = async () => {
       billed += tokens * LIST.output;
     };
     response.writeHead(200, { 'content-type': 'text/event-stream' });
+    // A kept-alive connection that is closed without a byte is that of a request which has not arrived.
+    response.flushHeaders();
     await generate(response, asked, { isMessages, bill });
     invoice.isOver = true;
   };

@@ -61,6 +61,20 @@ const HABITS: ((random: Random) => Turn[][])[] = [
       ...stepOf('Edit', `{"line":${n}}`, 'done'),
       ...bash('npm test', '1 failed'),
     ]),
+  // A build whose log grows by a few lines each time, and reads of files of any size.
+  (random) => {
+    const more = random.between(10, 2_000);
+    return repeat(random.between(5, 30), (n) => bash('npm run build', 'x'.repeat(n * more)));
+  },
+  (random) =>
+    repeat(random.between(5, 30), (n) =>
+      stepOf('Read', `{"file":"${n}.ts"}`, 'x'.repeat(random.between(10, 20_000))),
+    ),
+  // Ever larger parts of a file, until it is read.
+  (random) =>
+    repeat(random.between(3, 8), (n) =>
+      stepOf('Read', `{"lines":${2 ** n}}`, 'x'.repeat(2 ** n * 30)),
+    ),
   // A person who answers with the same word.
   (random) =>
     repeat(random.between(5, 20), (n) => [
@@ -84,6 +98,10 @@ const LOOPS: Record<string, (n: number) => Turn[]> = {
     { role: 'assistant', blocks: [{ type: 'text', text: 'I will do it now.' }] },
     { role: 'user', blocks: [{ type: 'text', text: 'Call a tool.' }] },
   ],
+  'a call whose result has all results before it': (n) =>
+    stepOf('Query', `{"page":${n}}`, 'row '.repeat(400 * 2 ** (n % 12))),
+  'a call whose results grow by a fifth': (n) =>
+    stepOf('Query', `{"page":${n}}`, 'row '.repeat(400 * 1.2 ** n)),
   'a search that finds nothing': () => stepOf('Grep', '{"pattern":"x"}', 'No matches'),
 };
 
