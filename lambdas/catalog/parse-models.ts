@@ -90,8 +90,8 @@ const TargetFields = z.strictObject({
   maxTokensField: z.optional(z.enum(['max_tokens', 'max_completion_tokens'])),
   /** On chat: the upstream rejects (`refused`) or requires `reasoning_content` in earlier responses. */
   reasoningHistory: z.optional(z.enum(['required', 'refused'])),
-  /** On chat: the upstream accepts only tool-call ids of nine letters and digits, as Mistral does. */
-  toolCallIds: z.optional(z.literal('short')),
+  /** On chat: the upstream accepts only tool-call ids of nine letters and digits, as Mistral, or of 40 characters, as OpenAI. */
+  toolCallIds: z.optional(z.enum(['short', 'limited'])),
   /** On messages: the upstream rejects role `system` in `messages`. */
   systemTurns: z.optional(z.literal('leading')),
   /** What the model accepts: the name of a preset, or its members, with or without a preset. */

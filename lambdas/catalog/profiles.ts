@@ -22,6 +22,7 @@ const CLAUDE_5: Profile = {
   prefill: false,
 };
 const OPENAI = {
+  toolCallIds: 'limited',
   maxTokensField: 'max_completion_tokens',
   metadata: 'stored',
   cacheFields: ['prompt_cache_key', 'prompt_cache_retention'],
@@ -75,7 +76,12 @@ export const PRESETS = {
     forcedTool: false,
   },
   'claude-5.5': { ...CLAUDE_5, cacheMinimum: 512, thinking: ['adaptive'], forcedTool: false },
-  'gpt-4': { metadata: 'stored', effort: [], cacheFields: ['prompt_cache_key'] },
+  'gpt-4': {
+    toolCallIds: 'limited',
+    metadata: 'stored',
+    effort: [],
+    cacheFields: ['prompt_cache_key'],
+  },
   'o-series': {
     ...OPENAI,
     sampling: [],
@@ -140,7 +146,7 @@ const Members = z.strictObject({
   betasWithout: z.optional(z.array(Word)),
   maxTokensField: z.optional(z.enum(['max_tokens', 'max_completion_tokens'])),
   reasoningHistory: z.optional(z.enum(['required', 'refused'])),
-  toolCallIds: z.optional(z.literal('short')),
+  toolCallIds: z.optional(z.enum(['short', 'limited'])),
   systemTurns: z.optional(z.literal('leading')),
   customTools: z.optional(z.boolean()),
   metadata: z.optional(z.literal('stored')),

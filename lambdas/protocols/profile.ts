@@ -39,8 +39,8 @@ export type Profile = {
   maxTokensField?: 'max_tokens' | 'max_completion_tokens' | undefined;
   /** Whether the upstream requires or rejects the thinking of earlier responses; default: ignores it. */
   reasoningHistory?: 'required' | 'refused' | undefined;
-  /** `short`: the upstream accepts only tool-call ids of nine letters and digits. */
-  toolCallIds?: 'short' | undefined;
+  /** On chat, the tool-call ids that the upstream accepts: of nine letters and digits (`short`), or of at most 40 characters. */
+  toolCallIds?: 'short' | 'limited' | undefined;
   /** On chat: whether the model takes tools whose input is a free text. @default as the caller of chat sends them, else not */
   customTools?: boolean | undefined;
   /** On chat, `stored`: the provider accepts `metadata` only of responses that it stores. */

@@ -6,45 +6,51 @@ import { callIdsIn, renameCalls } from '../tools/ids.ts';
 
 // --- tool-call ids ---
 
-/** The rule of Mistral, and of servers that run its models with its tokenizer. */
-const VALID_SHORT_ID = /^[a-zA-Z0-9]{9}$/;
+/** What a target accepts, and how much of an id's hash takes the place of another. */
+const FORMS = {
+  /** The rule of Mistral, and of servers that run its models with its tokenizer. */
+  short: { valid: /^[a-zA-Z0-9]{9}$/, length: 9 },
+  /** OpenAI's. */
+  limited: { valid: /^.{1,40}$/s, length: 32 },
+};
+type Form = keyof typeof FORMS;
 
-export const isShortId = (id: string): boolean => VALID_SHORT_ID.test(id);
+export const fitsForm = (id: string, form: Form): boolean => FORMS[form].valid.test(id);
 
-const hashOf = (text: string): string =>
+const hashOf = (text: string, length: number): string =>
   createHash('sha256')
     .update(text)
     .digest('base64')
     .replaceAll(/[^a-zA-Z0-9]/g, '')
-    .slice(0, 9);
+    .slice(0, length);
 
-/** The short form of each id: unchanged if valid. Different ids stay different. */
-const createShortIds = (ids: string[]) => {
-  const shortIds = new Map(ids.filter(isShortId).map((id) => [id, id]));
-  const used = new Set(shortIds.keys());
+/** The form of each id that a target accepts: unchanged if valid. Different ids stay different. */
+const createFittingIds = (ids: string[], form: Form) => {
+  const fitting = new Map(ids.filter((id) => fitsForm(id, form)).map((id) => [id, id]));
+  const used = new Set(fitting.keys());
   const mint = (id: string, salt = ''): string => {
-    const short = hashOf(id + salt);
-    return used.has(short) ? mint(id, `${salt}+`) : short;
+    const hash = hashOf(id + salt, FORMS[form].length);
+    return used.has(hash) ? mint(id, `${salt}+`) : hash;
   };
   return (id: string): string => {
-    const short = shortIds.get(id) ?? mint(id);
-    shortIds.set(id, short);
-    used.add(short);
-    return short;
+    const fitted = fitting.get(id) ?? mint(id);
+    fitting.set(id, fitted);
+    used.add(fitted);
+    return fitted;
   };
 };
 
 /**
- * Shortens tool-call ids for targets with `toolCallIds: short`. The same history always maps alike.
+ * Shortens tool-call ids for targets with `toolCallIds`. The same history always maps alike.
  * There is no inverse: a response never names an earlier call.
  */
-export const withShortCallIds = (
+export const withFittingCallIds = (
   request: GenerationRequest,
-  { toolCallIds }: WireTarget,
+  { toolCallIds: form }: WireTarget,
 ): GenerationRequest => {
-  if (toolCallIds !== 'short') return request;
-  const shortId = createShortIds(request.turns.flatMap(callIdsIn));
-  return { ...request, turns: renameCalls(request.turns, shortId, shortId) };
+  if (form === undefined) return request;
+  const fittingId = createFittingIds(request.turns.flatMap(callIdsIn), form);
+  return { ...request, turns: renameCalls(request.turns, fittingId, fittingId) };
 };
 
 // --- thinking of earlier responses ---

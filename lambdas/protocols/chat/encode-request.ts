@@ -8,7 +8,7 @@ import type { GenerationRequest } from '../generation.ts';
 import { instructionEdits } from '../instructions.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
 import type { WireTarget } from '../protocol.ts';
-import { withReasoningHistory, withShortCallIds } from './compat.ts';
+import { withFittingCallIds, withReasoningHistory } from './compat.ts';
 import { encodeTurns } from './encode-turns.ts';
 import { NAME } from './name.ts';
 import { fitTo } from './request.ts';
@@ -33,7 +33,7 @@ export const encodeRequest = (
   const wire: Json = omitUndefined({
     ...fields,
     model: target.model,
-    messages: encodeTurns(withReasoningHistory(withShortCallIds(request, target), target)),
+    messages: encodeTurns(withReasoningHistory(withFittingCallIds(request, target), target)),
     stream: request.stream,
     // Always requested: callers of other protocols need the usage.
     stream_options: request.stream ? { ...(options ?? {}), include_usage: true } : undefined,

@@ -7,7 +7,7 @@ import { instructionEdits, isBillingLine } from '../instructions.ts';
 import type { Context } from '../request-edits.ts';
 import { readCarriedId } from '../tools/carried-ids.ts';
 import { fittingToolName } from '../tools/names.ts';
-import { isShortId, withReasoningHistory, withShortCallIds } from './compat.ts';
+import { fitsForm, withFittingCallIds, withReasoningHistory } from './compat.ts';
 import { decodeThoughts } from './signed-thinking.ts';
 
 type Path = Edit['path'];
@@ -51,8 +51,8 @@ const needsRepair = (messages: Json[], { target }: Context): boolean => {
   if (target.systemTurns === 'leading' && messages.some(isLaterSystem)) return true;
   if (target.customTools === false && messages.some(holdsCustomCall)) return true;
   if (target.reasoningHistory === 'required' && messages.some(isWithoutThinking)) return true;
-  const isShort = target.toolCallIds === 'short';
-  if (isShort && !messages.flatMap(idsIn).every(isShortId)) return true;
+  const { toolCallIds: form } = target;
+  if (form && !messages.flatMap(idsIn).every((id) => fitsForm(id, form))) return true;
   return messages.some(
     (message, index) =>
       needsOtherForm(message) || (isResult(message) && messages[index - 1]?.role === 'user'),
@@ -159,7 +159,9 @@ export const historyEdits = (context: Context): Edit[] => {
   const { fitted, target, received } = context;
   const messages = asArray(received.messages).map((message) => asRecord(message) ?? {});
   if (needsRepair(messages, context)) {
-    const encoded = encodeChatTurns(withReasoningHistory(withShortCallIds(fitted, target), target));
+    const encoded = encodeChatTurns(
+      withReasoningHistory(withFittingCallIds(fitted, target), target),
+    );
     const edits = [
       ...instructionEdits(encoded, fitted, true),
       ...rejectedMembers({ messages: encoded }, target),

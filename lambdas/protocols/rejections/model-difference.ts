@@ -19,7 +19,7 @@ export type ModelDifference =
     }
   | { member: 'metadata'; is: 'stored' }
   | { member: 'systemTurns'; is: 'leading' }
-  | { member: 'toolCallIds'; is: 'short' }
+  | { member: 'toolCallIds'; is: 'short' | 'limited' }
   | { member: 'reasoningHistory'; is: 'required' | 'refused' }
   | { member: 'maxTokensField'; is: 'max_tokens' | 'max_completion_tokens' }
   | OfRequest;

@@ -99,6 +99,10 @@ const RULES: Rule[] = [
   // The rest quotes the id.
   [/tool call id was\b/, () => ({ member: 'toolCallIds', is: 'short' })],
   [
+    /\btool_call(?:s\[\d+\]\.|_)id: string too long/,
+    () => ({ member: 'toolCallIds', is: 'limited' }),
+  ],
+  [
     /reasoning_content (?:in the thinking mode must be passed|is missing in assistant)/,
     () => ({ member: 'reasoningHistory', is: 'required' }),
   ],

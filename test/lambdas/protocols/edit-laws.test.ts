@@ -74,7 +74,7 @@ const target: fc.Arbitrary<WireTarget> = fc
       ),
       effort: fc.constantFrom([], ['low', 'medium']),
       systemTurns: fc.constant('leading' as const),
-      toolCallIds: fc.constant('short' as const),
+      toolCallIds: fc.constantFrom('short' as const, 'limited' as const),
       reasoningHistory: fc.constantFrom('required' as const, 'refused' as const),
       maxTokensField: fc.constantFrom('max_tokens' as const, 'max_completion_tokens' as const),
       headers: fc.constant({}),

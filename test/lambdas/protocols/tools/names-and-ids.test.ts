@@ -71,13 +71,25 @@ test('long tool names become valid chat names, stay different, and are restored 
   );
 });
 
-test('short tool-call ids have nine letters and digits, stay different, and match their results', () => {
+test.each([
+  {
+    toolCallIds: 'short',
+    valid: /^[a-zA-Z0-9]{9}$/,
+    title: 'short tool-call ids have nine letters and digits',
+  },
+  {
+    toolCallIds: 'limited',
+    valid: /^.{1,40}$/s,
+    title: 'limited tool-call ids have at most 40 characters',
+  },
+] as const)('$title, stay different, and match their results', ({ toolCallIds, valid }) => {
   const ids = fc.uniqueArray(
     fc.oneof(
       fc.string({ minLength: 1 }),
       fc.stringMatching(/^[a-zA-Z0-9]{9}$/),
       // What another id of the same list becomes.
       fc.constantFrom('call_0fypS1hVX', '8OUPrhCTK'),
+      fc.string({ minLength: 41, maxLength: 80 }),
     ),
     { minLength: 1, maxLength: 8 },
   );
@@ -90,12 +102,12 @@ test('short tool-call ids have nine letters and digits, stay different, and matc
       const results = given.map((id) => ({ role: 'tool', tool_call_id: id, content: 'x' }));
       const messages = [{ role: 'assistant', content: null, tool_calls: calls }, ...results];
       const request = requestOf('chat', { messages });
-      const target = { model: 'm', maxOutputTokens: 1000, toolCallIds: 'short' as const };
+      const target = { model: 'm', maxOutputTokens: 1000, toolCallIds };
       const { messages: wire } = upstreamProtocols.chat.encodeRequest(request, target) as {
         messages: { tool_calls: { id: string }[]; tool_call_id: string }[];
       };
       const called = wire[0]?.tool_calls.map(({ id }) => id) ?? [];
-      for (const id of called) expect(id).toMatch(/^[a-zA-Z0-9]{9}$/);
+      for (const id of called) expect(id).toMatch(valid);
       expect(new Set(called).size).toBe(given.length);
       expect(wire.slice(1).map(({ tool_call_id: id }) => id)).toEqual(called);
     }),
