@@ -1,0 +1,92 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+/**
+ * The changes of docs/how-to, applied to a copy of the tree below `.tmp`.
+ * The pages are independent, so that all are compiled and run at once.
+ */
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const PAGES = join(ROOT, 'docs/how-to');
+const NOT_COPIED = ['.git', '.tmp', 'node_modules', 'dist', 'cdk.out', 'coverage', 'release'];
+/** By the file of what the compiler found the last time: only what changed since is checked anew. */
+const PROJECTS = { 'all.tsbuildinfo': '.', 'console.tsbuildinfo': 'console' };
+const keptPath = (file: string) => join(ROOT, '.tmp', `how-to-${file}`);
+const CHILD_MS = 600_000;
+
+const run = promisify(execFile);
+let copy = '';
+
+/** What a tool printed in the copy; all of it if it failed. */
+const tool = (name: string, ...args: string[]) =>
+  run(process.execPath, [join(ROOT, 'node_modules', name), ...args], {
+    ...{ cwd: copy, maxBuffer: 2 ** 26 },
+  }).then(
+    ({ stdout }) => ({ isDone: true, text: stdout }),
+    ({ stdout, stderr }) => ({ isDone: false, text: `${stdout}${stderr}` }),
+  );
+
+const patchOf = (page: string): string =>
+  [...page.matchAll(/^```diff\n([\s\S]*?)^```$/gm)].map(([, diff]) => diff).join('');
+const names = await readdir(PAGES);
+const patches = await Promise.all(
+  names.map(async (name) => {
+    const patch = patchOf(await readFile(join(PAGES, name), 'utf8'));
+    const files = [...patch.matchAll(/^\+\+\+ b\/(.+)$/gm)].map(([, file = '']) => file);
+    return { name, patch, tests: files.filter((file) => file.endsWith('.test.ts')) };
+  }),
+);
+
+beforeAll(async () => {
+  await mkdir(join(ROOT, '.tmp'), { recursive: true });
+  copy = await mkdtemp(join(ROOT, '.tmp/how-to-'));
+  const entries = (await readdir(ROOT)).filter((name) => !NOT_COPIED.includes(name));
+  await Promise.all(
+    entries.map((name) => cp(join(ROOT, name), join(copy, name), { recursive: true })),
+  );
+  for (const { name, patch } of patches) {
+    const child = run('git', ['apply', '-C1', '--recount', '-'], {
+      cwd: copy,
+      env: { ...process.env, GIT_CEILING_DIRECTORIES: join(ROOT, '.tmp') },
+    });
+    child.child.stdin?.end(patch);
+    await child.catch(({ stderr }) => {
+      throw new Error(`docs/how-to/${name} does not apply:\n${stderr}`);
+    });
+  }
+});
+afterAll(() => rm(copy, { recursive: true }));
+
+test.each(patches)('docs/how-to/$name is a change with tests', ({ patch, tests }) => {
+  expect(patch).toMatch(/^diff --git /);
+  expect(tests).not.toEqual([]);
+});
+
+test.each(Object.entries(PROJECTS))(
+  'the tree with the changes of all pages compiles (%s)',
+  async (file, project) => {
+    const found = join(copy, '.tmp', file);
+    if (existsSync(keptPath(file))) await cp(keptPath(file), found);
+    expect((await tool('typescript/bin/tsc', '-p', project)).text).toBe('');
+    await cp(found, keptPath(file));
+  },
+  CHILD_MS,
+);
+
+test(
+  'the tests that the pages add pass',
+  async () => {
+    // The browser's tests need Chromium.
+    const files = patches
+      .flatMap(({ tests }) => tests)
+      .filter((file) => !file.includes('browser/'));
+    const { isDone, text } = await tool('vitest/vitest.mjs', 'run', '--reporter=dot', ...files);
+    expect(isDone, text).toBe(true);
+    expect(text).toContain(`${files.length} passed`);
+  },
+  CHILD_MS,
+);
