@@ -38,16 +38,22 @@ export const BUDGET_COMMANDS: Record<string, Command> = {
     operation: 'budgets.list',
     lists: { data: [...COLUMNS, 'remaining_usd', 'forecast_usd', 'paused', 'set_by'] },
   },
-  'budgets show': { operation: budgetOf('show'), options: OPTIONS },
+  'budgets show': {
+    operation: budgetOf('show'),
+    options: OPTIONS,
+    example: '--project team',
+  },
   'budgets set': {
     operation: budgetOf('set'),
     options: ['max-usd', 'period', 'pause', 'resume', ...OPTIONS],
     isChange: true,
+    example: '--project team --max-usd 25 --period month',
     note: () => 'A new budget applies within 15 seconds, a changed limit at once.',
   },
   'budgets delete': {
     operation: budgetOf('delete'),
     options: OPTIONS,
+    example: '--project team',
     question: (input) => `The budget of ${nameOf(input)} is deleted.`,
   },
 };

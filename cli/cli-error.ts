@@ -1,7 +1,11 @@
 import { PROGRAM } from '#program';
 
-/** 1: the service rejected the request or failed; 2: invalid command, no request was sent. */
-export type ExitCode = 1 | 2;
+export const EXIT_CODES = {
+  0: 'success',
+  1: 'rejected or failed (also a check of doctor)',
+  2: 'invalid command (no request sent)',
+};
+export type ExitCode = Exclude<keyof typeof EXIT_CODES, 0>;
 
 /** Ends the command: main.ts prints the message without a stack trace and sets the exit code. */
 export class CliError extends Error {

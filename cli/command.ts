@@ -28,6 +28,8 @@ export type Command = {
    * @default none
    */
   options?: OptionName[];
+  /** What follows the command in the example of its help. @default the arguments and the options that must be given */
+  example?: string;
   /** Those of them that must be given, besides those of the path. */
   needs?: OptionName[];
   /** The command sets what is given, and at least one member. */

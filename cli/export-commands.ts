@@ -92,6 +92,7 @@ const exportTo = async ({ options, now }: CommandInput, { send }: { send: AdminC
 export const EXPORT_COMMANDS: Record<string, Command> = {
   export: {
     options: ['format', 'from', 'to', 'project', 'account', 'meter', 'customers', 'out', 'limit'],
+    example: '--format focus --from 7d --out costs.csv',
     perform: exportTo,
     note: ({ to }) => `Complete until ${textOf(to)}: begin the next export there.`,
   },

@@ -62,6 +62,7 @@ const OPTIONS = {
   upstream: TEXT,
   secret: TEXT,
   csv: FLAG,
+  follow: FLAG,
   url: TEXT,
   stack: TEXT,
   region: TEXT,
@@ -72,6 +73,7 @@ const OPTIONS = {
 } as const;
 
 export type OptionName = keyof typeof OPTIONS;
+export const isFlag = (name: OptionName): boolean => OPTIONS[name].type === 'boolean';
 /** Option values as typed; `undefined` for omitted options. */
 export type Options = ReturnType<typeof parse>['values'];
 

@@ -76,6 +76,7 @@ const MEMBERS: Partial<Record<OptionName, { member?: string; read?: Read; value?
   expires: { member: 'expires_at', read: future },
   role: { member: '' },
   csv: { member: '' },
+  follow: { member: '' },
   users: { member: '' },
   sessions: { member: '' },
   organisation: { member: '' },

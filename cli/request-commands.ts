@@ -75,8 +75,9 @@ const printRequest = (request: Row): string => {
 export const REQUEST_COMMANDS: Record<string, Command> = {
   'requests list': {
     operation: 'requests.list',
-    options: ['project', 'key', 'status', ...FOR, 'since', 'until', 'limit'],
+    options: ['project', 'key', 'status', ...FOR, 'since', 'until', 'limit', 'follow'],
     lists: { data: COLUMNS },
+    example: '--status failed --since 1h',
     note: ({ next_cursor: next }) =>
       typeof next === 'string'
         ? 'There are more: raise --limit, or narrow --since and --until.'

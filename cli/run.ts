@@ -1,11 +1,13 @@
 import { PROGRAM } from '#program';
 import type { AdminClient, AdminRequest } from './admin-client.ts';
-import { CliError, usageError } from './cli-error.ts';
+import { CliError, EXIT_CODES } from './cli-error.ts';
 import { type Command, type CommandInput, requestOf } from './command.ts';
-import { COMMANDS } from './commands.ts';
 import { confirm, type Stdin } from './confirm.ts';
 import { type Connection, connect, type Env } from './connection.ts';
+import { checkOperands, findCommand } from './find-command.ts';
+import { follow } from './follow.ts';
 import { csvLine, format, isRows } from './format.ts';
+import { helpOf } from './help.ts';
 import { readArguments, rejectOtherOptions } from './read-arguments.ts';
 
 export type Io = {
@@ -62,7 +64,8 @@ const USAGE = `Usage: ${PROGRAM.admin} <resource> <verb> [options]
                            costs for finance tools, usage events for billing: docs/costs.md
   requests ID              what happened to a request, whose fault it was, and what to do
   requests list [--project ID] [--key ID] [--status 5xx|429|failed] [--since WHEN] [--until WHEN] [--limit N]
-                [--user ID] [--session ID] [--agent ID] [--client NAME] [--tag NAME=VALUE]
+                [--user ID] [--session ID] [--agent ID] [--client NAME] [--tag NAME=VALUE] [--follow]
+                           --follow prints each further request when it ends
   audit [--since WHEN] [--until WHEN] [--who NAME] [--project ID] [--limit N]
                            who changed what, before and after
   members list [--project ID] [--search TEXT]
@@ -91,28 +94,11 @@ environment they carry that secret instead, as a router started with --host requ
 Output and confirmation:
   --json           print the response as JSON
   --yes            do not ask for confirmation before a key stops working
-  --help           print this text
+  --help           print this text; after a command its arguments and an example
 
-Exit codes: 0 success, 1 rejected or failed (also a check of doctor), 2 invalid command (no request sent).`;
-
-const findCommand = (words: string[]): { command: Command; operands: string[] } => {
-  const [resource = '', verb] = words;
-  const single = COMMANDS[resource];
-  if (single) return { command: single, operands: words.slice(1) };
-  const command = COMMANDS[`${resource} ${verb ?? 'list'}`];
-  if (command) return { command, operands: words.slice(2) };
-  const shown = COMMANDS[`${resource} show`];
-  if (shown && words.length === 2) return { command: shown, operands: words.slice(1) };
-  throw usageError(`Unknown command '${words.join(' ')}'.`);
-};
-
-const checkOperands = ({ operands: named = {} }: Command, operands: string[]): void => {
-  const names = Object.values(named);
-  const missing = names.slice(operands.length).filter((name) => !name.startsWith('['));
-  if (missing.length > 0) throw usageError(`Missing argument: ${missing.join(', ')}`);
-  const surplus = operands.slice(names.length);
-  if (surplus.length > 0) throw usageError(`Unexpected argument: ${surplus.join(' ')}`);
-};
+Exit codes: ${Object.entries(EXIT_CODES)
+  .map(([code, meaning]) => `${code} ${meaning}`)
+  .join(', ')}.`;
 
 /** Reads the pages of a list, one after the other. */
 async function* pagesOf(
@@ -167,11 +153,15 @@ const perform = async (command: Command, input: CommandInput, connection: Connec
 /** Runs one command line: result to stdout, notes and questions to stderr. @throws CliError */
 export const run = async (args: string[], now: number, io: Io): Promise<void> => {
   const { words, options } = readArguments(args);
-  if (options.help || words.length === 0) {
+  if (words.length === 0) {
     io.stdout.write(`${USAGE}\n`);
     return;
   }
   const { command, operands } = findCommand(words);
+  if (options.help) {
+    io.stdout.write(`${helpOf(command)}\n`);
+    return;
+  }
   checkOperands(command, operands);
   rejectOtherOptions(options, command.options ?? []);
   const input = { operands, options, now, env: io.env };
@@ -181,6 +171,7 @@ export const run = async (args: string[], now: number, io: Io): Promise<void> =>
     await confirm(question, { input: io.stdin, output: io.stderr });
   }
   const connection = await connect(options, io.env);
+  if (options.follow) return follow(command, input, connection.send, io.stdout);
   const csv = options.csv ? command.csv?.(input) : undefined;
   if (csv && request) {
     const last = await exportCsv(connection.send, request, csv, io);

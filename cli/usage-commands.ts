@@ -111,6 +111,7 @@ const providerNote = ({ our_usd: ours, their_usd: theirs, difference_usd: differ
 
 export const USAGE_COMMANDS: Record<string, Command> = {
   'usage list': {
+    example: '--since 7d --by day',
     operation: (input) => (isHistory(input) ? 'usage' : 'quotas.list'),
     options: ['project', 'key', 'since', 'until', 'by', 'csv'],
     isPaged: true,

@@ -1,0 +1,87 @@
+import { spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { EXIT_CODES } from '../../cli/cli-error.ts';
+import { COMMANDS } from '../../cli/commands.ts';
+import { useRouter } from '../support/local.ts';
+import { runCli } from '../support/run-cli.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const router = useRouter();
+const folder = temporaryFolder('help');
+
+/** The words after the program's name, with its files in a folder of the test. */
+const exampleIn = (help: string): string[] => {
+  const [, line = ''] = /^Example: npm run -s admin -- (.+)$/m.exec(help) ?? [];
+  writeFileSync(join(folder, 'setup.json'), '{}');
+  return line
+    .split(' ')
+    .map((word) => (/^\w+\.(?:json|csv)$/.test(word) ? join(folder, word) : word));
+};
+
+test.each(Object.keys(COMMANDS))(
+  'the help of admin %s has an example, which is a valid command with --json',
+  async (name) => {
+    const help = await runCli([...name.split(' '), '--help']);
+    expect(help).toMatchObject({ code: 0, err: '' });
+    const words = exampleIn(help.out);
+    expect(words.slice(0, name.split(' ').length).join(' ')).toBe(name);
+    const { code, out, err } = await runCli([
+      ...words,
+      ...['--json', '--yes', '--url', router().baseUrl],
+    ]);
+    // What it names need not exist, but the command line is right.
+    expect([code, err]).not.toEqual([2, err]);
+    if (code === 0) expect(JSON.parse(out)).toBeTypeOf('object');
+    else expect(err).not.toBe('');
+  },
+  60_000,
+);
+
+test('docs/admin.md has the exit codes of the code', () => {
+  const page = readFileSync('docs/admin.md', 'utf8');
+  for (const [code, meaning] of Object.entries(EXIT_CODES)) {
+    expect(page).toContain(`| ${code} | ${meaning} |`);
+  }
+});
+
+test('admin requests list --follow prints each further request once, and none that was there', async () => {
+  const { baseUrl, key } = router();
+  const ask = async () => {
+    const response = await fetch(`${baseUrl}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'aurora/scribe-1',
+        messages: [{ role: 'user', content: 'say hello' }],
+      }),
+    });
+    await response.text();
+    return response.headers.get('x-request-id');
+  };
+  const earlier = await ask();
+  const list = ['requests', 'list', '--json', '--url', baseUrl];
+  await expect.poll(async () => (await runCli(list)).out).toContain(earlier);
+  const args = ['--import', './local/require-node.mjs', 'cli/main.ts', ...list, '--follow'];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill());
+  let said = '';
+  child.stdout.on('data', (part) => {
+    said += part;
+  });
+  const sent: (string | null)[] = [];
+  // The first look may be later than the first of them.
+  for (let count = 0; count < 60 && said === ''; count += 1) {
+    sent.push(await ask());
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+  sent.push(await ask());
+  await expect.poll(() => said, { timeout: 10_000 }).toContain(sent.at(-1) ?? 'none');
+  const ids = said
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).id);
+  expect(ids).not.toContain(earlier);
+  expect(new Set(ids).size).toBe(ids.length);
+}, 60_000);
