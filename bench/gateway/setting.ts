@@ -39,15 +39,18 @@ export const modelOf = (id: string, targets: Target[]): Model => ({
 export const modelsAt = (url: string): Model[] =>
   MODELS.map((shape) => modelOf(shape, [targetAt(url, shape)]));
 
-/** A key without effective limits, made by the router's own code. */
-const createKey = async (endpoint: string): Promise<string> => {
+/** Keys without effective limits, made by the router's own code. */
+const createKeys = async (endpoint: string, count: number): Promise<string[]> => {
   const client = createLocalDynamoClient(endpoint, 10_000);
   const stores = createDynamoStores({ client, tableNames: TABLES });
   await stores.plans.putPlan({ id: 'bench', rpm: 1e9, quota: 1e9, period: 'month' });
   const lifecycle = createKeyLifecycle({ ...stores, clock: systemClock, randomBytes });
-  const { key } = await lifecycle.create({ projectId: 'bench', planId: 'bench' });
+  const keys: string[] = [];
+  while (keys.length < count) {
+    keys.push((await lifecycle.create({ projectId: 'bench', planId: 'bench' })).key);
+  }
   client.destroy();
-  return key;
+  return keys;
 };
 
 /** Copies keys and plans, so that one key is known to both. */
@@ -83,11 +86,11 @@ export const environmentOn = ({ dynamo, secrets }: Store): Record<string, string
   };
 };
 
-/** Starts both stores, with one key that both know. */
-export const startStores = async () => {
+/** Starts both stores, with keys that both know. */
+export const startStores = async (count = 1) => {
   const instant = await start<Store>('instant-store.ts');
   const dynalite = await start<Store>('dynalite.ts');
-  const key = await createKey(dynalite.dynamo);
+  const keys = await createKeys(dynalite.dynamo, count);
   await copyKeys(dynalite.dynamo, instant.dynamo);
-  return { key, stores: { 'instant store': instant, dynalite } };
+  return { key: keys[0] ?? '', keys, stores: { 'instant store': instant, dynalite } };
 };
