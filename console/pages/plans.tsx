@@ -3,7 +3,7 @@ import type { Plan } from '../api/types.ts';
 import { DeleteDialog } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
 import { FormDialog, useForm } from '../parts/dialog.tsx';
-import { IdField, SelectField } from '../parts/field.tsx';
+import { IdField } from '../parts/field.tsx';
 import { count, plural } from '../parts/format.ts';
 import { announce } from '../parts/notice.tsx';
 import { Page } from '../parts/page.tsx';
@@ -11,27 +11,20 @@ import { RowActions } from '../parts/row-actions.tsx';
 import { Empty } from '../parts/states.tsx';
 import { AllowedNames, type Column, Maximum, Table } from '../parts/table.tsx';
 import { LimitFields, limitsIn, NO_LIMITS, textsOf } from './limit-fields.tsx';
+import { PlanFields, planBody, planTexts } from './plan-fields.tsx';
 
 const NEW = { ...NO_LIMITS, rpm: '60', quota: '10000' };
-
-const PERIODS = (['hour', 'day', 'month'] as const).map((value) => ({ value, label: value }));
-const REPLAYS = [
-  { value: 'header', label: 'of requests with Idempotency-Key' },
-  { value: 'retries', label: 'of those, and of retries of SDKs' },
-  { value: 'off', label: 'never' },
-] as const;
 
 const PlanDialog = ({ plan, onClose }: { plan: Plan | undefined; onClose: () => void }) => {
   const { session, reloadShared } = useShared();
   const { values, bind } = useForm({
     id: '',
     ...(plan ? textsOf(plan) : NEW),
-    period: plan?.period ?? 'month',
-    replay: plan?.replay ?? 'header',
+    ...planTexts(plan),
   });
   const save = async () => {
-    const { id, period, replay, ...texts } = values;
-    const body = { ...limitsIn(texts, plan ? null : undefined), period, replay };
+    const { id } = values;
+    const body = { ...limitsIn(values, plan ? null : undefined), ...planBody(values, plan) };
     if (plan) await session.api('plans.set', { plan: plan.id }, body);
     else await session.api('plans.create', {}, { id, ...body });
     onClose();
@@ -53,10 +46,7 @@ const PlanDialog = ({ plan, onClose }: { plan: Plan | undefined; onClose: () => 
         defaults={{}}
         modelsHint="None ticked: all models, also later ones."
       />
-      <div class="fields">
-        <SelectField label="Period of the quota" options={PERIODS} {...bind('period')} />
-        <SelectField label="Repeats get the same response" options={REPLAYS} {...bind('replay')} />
-      </div>
+      <PlanFields bind={bind} />
       <p class="hint">
         An event is sent when a key reaches 50, 80 and 100 % of its quota; the overview lists these
         keys.

@@ -14,7 +14,9 @@ type FieldProps = {
 export const Field = ({ label, param, hint, children }: FieldProps) => {
   const id = useId();
   const failure = useFailure();
-  const own = param !== undefined && failure?.param === param ? failure.message : undefined;
+  // A failure may name a part of the member, e.g. `require.region[0]`.
+  const member = failure?.param?.split(/[.[]/)[0];
+  const own = param !== undefined && member === param ? failure?.message : undefined;
   return (
     <div class={own ? 'field is-wrong' : 'field'}>
       <label for={id}>{label}</label>

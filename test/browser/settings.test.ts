@@ -32,6 +32,50 @@ test('a plan is created, edited and deleted in the console', async () => {
   });
 });
 
+test('a plan gets its share of capacity, its wait, required targets, loops and stored responses in the console', async () => {
+  await withTab('#/plans', async ({ page }) => {
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Create plan' }).click();
+    await page.getByLabel('Id').fill('night');
+    await dialog.getByText('Capacity, required targets').click();
+    const require = dialog.getByLabel('Required labels of targets');
+    for (const [text, problem] of [
+      ['region=mars', 'no target of the catalog is labelled'],
+      ['planet=mars', 'require'],
+      ['region', 'require'],
+    ] as const) {
+      await require.fill(text);
+      await dialog.getByRole('button', { name: 'Create plan' }).click();
+      await dialog.getByRole('alert').getByText(problem).waitFor();
+    }
+    expect(await violationsOn(page)).toEqual([]);
+    await require.fill('');
+    await dialog.getByLabel('Wait for capacity at most, ms').fill('2500');
+    await dialog.getByLabel('Share of capacity').fill('7');
+    await dialog.getByLabel('Waits for capacity').selectOption('batch');
+    await dialog.getByLabel('Requests in a loop').selectOption('stop');
+    await dialog.getByLabel('Responses are stored').selectOption('asked');
+    await dialog.getByRole('button', { name: 'Create plan' }).click();
+    await rowOf(page, 'night').waitFor();
+
+    const shown = async () => {
+      await page.getByRole('button', { name: 'Edit night' }).click();
+      await dialog.getByText('Capacity, required targets').click();
+      const labels = ['Wait for capacity at most, ms', 'Share of capacity', 'Waits for capacity'];
+      const more = ['Requests in a loop', 'Responses are stored', 'Required labels of targets'];
+      return Promise.all(
+        [...labels, ...more].map((label) => dialog.getByLabel(label).inputValue()),
+      );
+    };
+    expect(await shown()).toEqual(['2500', '7', 'batch', 'stop', 'asked', '']);
+    await dialog.getByLabel('Share of capacity').fill('');
+    await dialog.getByLabel('Waits for capacity').selectOption('interactive');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await shown()).toEqual(['2500', '1', 'interactive', 'stop', 'asked', '']);
+  });
+});
+
 test('a budget is set, lowered, paused, resumed and deleted in the console', async () => {
   await withTab('#/budgets', async ({ page }) => {
     const dialog = page.getByRole('dialog');
