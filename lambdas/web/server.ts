@@ -193,7 +193,8 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     socket.resume();
     errors.sendRaw(socket, methodNotAllowed('GET, HEAD, POST, OPTIONS'));
   });
-  server.listen(options.port, host);
+  // Node's 511 connections that wait to be accepted overflow in a second of new streams.
+  server.listen({ port: options.port, host, backlog: 4_096 });
   await once(server, 'listening');
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : options.port;
