@@ -35,10 +35,13 @@ export type Fuse = {
   settling(admission: Admission, tried: readonly Tried[]): Admission;
 };
 
-/** Tokens of output in a slice. */
+/** Tokens of output in the first slice. Each one is twice as large as the one before it, since a long response is rarely near its end, */
 const SLICE = 1_024;
-/** Where a budget has no such slice left. */
+const LARGE_SLICE = 4_096;
+/** or small where a budget has no such slice left. */
 const SMALL_SLICE = 256;
+/** Slices that are left when what was leased for the worst input is returned, so that few requests need another write. */
+const KEPT_SLICES = 2;
 /** The next slice is asked for when so many are left, */
 const ASK_AT = 256;
 /** again after so many if it was denied, */
@@ -47,6 +50,8 @@ const ASK_AGAIN_AFTER = 64;
 const END_AT = 96;
 /** The leases that are left of a budget from which on what was leased for the worst input is returned at once. */
 const NEAR = 20;
+/** A lease that would stay larger than this part of what it is costs a write for little. */
+const WORTH_RETURNING = 0.75;
 
 type Parts = { checked: CheckedCall; meter: Meter; clock: Clock };
 
@@ -101,7 +106,7 @@ export const createFuse = ({ meter, clock, ...parts }: Parts): Fuse => {
       const more = Math.ceil(Math.min(size, most - leased()) * price);
       void change(unit, unit.lease.nanos + more).then((isChanged) => {
         // A smaller one a little later: requests in flight return what they do not cost.
-        size = isChanged ? SLICE : SMALL_SLICE;
+        size = isChanged ? Math.min(2 * size, LARGE_SLICE) : SMALL_SLICE;
         asksAt = isChanged ? ASK_AT : left - ASK_AGAIN_AFTER;
       });
     };
@@ -118,8 +123,9 @@ export const createFuse = ({ meter, clock, ...parts }: Parts): Fuse => {
         counted = costs.input(used);
         const left = admission?.limits.budgets?.[0]?.left ?? 0;
         if (counted === undefined || left > NEAR * lease.nanos) return;
-        const needed = before + tools + counted + Math.ceil(generated + slice) * price;
-        if (needed < unit.lease.nanos) void change(unit, needed);
+        const kept = Math.min(Math.ceil(generated) + KEPT_SLICES * slice, most);
+        const needed = before + tools + counted + kept * price;
+        if (needed < unit.lease.nanos * WORTH_RETURNING) void change(unit, needed);
       },
       ask,
       isSpent: async (): Promise<boolean> => {
