@@ -1,4 +1,4 @@
-import { calibratedFraming, type Receipt } from '../catalog/calibrate.ts';
+import { calibratedFraming, type Receipt } from '#late/calibrate';
 import type { Target } from '../catalog/catalog.ts';
 import { countingOf } from '../catalog/estimate-tokens.ts';
 import { FRAMING_MEMBERS, type FramingNumbers } from '../catalog/families.ts';

@@ -1,4 +1,4 @@
-import { classifyFailure, errorOfAll } from '#late/failures';
+import { classifyFailure, errorOfAll, tripRuleFor } from '#late/failures';
 import type { Target } from '../catalog/catalog.ts';
 import type { GenerationEvent } from '../protocols/generation.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
@@ -8,7 +8,6 @@ import type { EventBatches } from '../upstreams/upstream.ts';
 import type { OpenBreaker } from './breakers/attempt.ts';
 import type { Breaker } from './breakers/breaker.ts';
 import type { Outcome, Permit } from './breakers/permit.ts';
-import { tripRuleFor } from './breakers/trip-rules.ts';
 
 /** A response whose first content has arrived, or one that ended without any. */
 export type Opened = {

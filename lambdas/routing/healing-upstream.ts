@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isOfModel, narrowed, withDifferences } from '#late/failures';
 import { nameOf, type Target } from '../catalog/catalog.ts';
 import { asRecord } from '../protocols/bytes/json.ts';
 import { hasMarks } from '../protocols/cache/members.ts';
@@ -6,7 +7,6 @@ import { thinksAt } from '../protocols/fit-request.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import { levelsAmong } from '../protocols/profile.ts';
 import { wireTargetOf } from '../protocols/protocol.ts';
-import { isOfModel, narrowed, withDifferences } from '../protocols/rejections/differences.ts';
 import type { ModelDifference } from '../protocols/rejections/model-difference.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { NO_ORIGIN, stripForeignThinking } from '../protocols/thinking/origin.ts';

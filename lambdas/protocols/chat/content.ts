@@ -1,9 +1,9 @@
+import { decodeBorrowed } from '#late/crossing';
 import { invalidRequest } from '../../support/errors.ts';
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import type { Block } from '../generation.ts';
 import { extrasIfAny } from '../ledger/extras.ts';
 import { assertImage, isPdf, parseFileData, parseMediaUrl } from '../media.ts';
-import { decodeBorrowed } from './borrowed-blocks.ts';
 import { NAME } from './name.ts';
 import type { ContentPart } from './wire.ts';
 

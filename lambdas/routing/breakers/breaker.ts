@@ -8,10 +8,9 @@ import type { OpenBreaker } from './attempt.ts';
 import { areMet, type Constraint, countCall, createConstraintsOf, longest } from './constraints.ts';
 import { isUnsteady } from './evidence.ts';
 import { type Asker, createLocalBreakers, isShut, type Owner } from './local-breakers.ts';
-import { takeTurn } from './pace.ts';
+import { JITTER, takeTurn } from './pace.ts';
 import { createPermits, type Permit } from './permit.ts';
 import { createSharedStates, FRESH_MS } from './shared-states.ts';
-import { JITTER } from './trip-rules.ts';
 
 export type Acquired = { isOpen: false; permit: Permit } | ({ isOpen: true } & OpenBreaker);
 

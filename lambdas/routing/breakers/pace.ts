@@ -1,5 +1,8 @@
 // How fast calls go to what has failed: one a second while it does, more with each response once it answers.
 
+/** Spread of openings, so that environments do not probe all at once. */
+export const JITTER = 0.2;
+
 type Owner = string | undefined;
 
 /** The calls through an open breaker: one a second, in turns of those who ask. */

@@ -1,4 +1,4 @@
-import { createFailure } from '#late/failures';
+import { createFailure, isOfAccount, provesTargetAlive, tripRuleFor } from '#late/failures';
 import { accountOf } from '../../catalog/account.ts';
 import { nameOf, type Target } from '../../catalog/catalog.ts';
 import type { UpstreamError } from '../../protocols/rejections/upstream-error.ts';
@@ -6,7 +6,7 @@ import { atFirstCall } from '../../support/at-first-call.ts';
 import type { Attempt, PermitParts } from './attempt.ts';
 import { type Asker, breakerNames } from './local-breakers.ts';
 import { createSuccess } from './success.ts';
-import { isOfAccount, provesTargetAlive, type TripRule, tripRuleFor } from './trip-rules.ts';
+import type { TripRule } from './trip-rules.ts';
 
 /** How a permitted call went: `started` at its first content, then exactly one of the others. */
 export type Outcome =

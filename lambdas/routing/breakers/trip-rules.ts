@@ -1,4 +1,5 @@
 import type { UpstreamError } from '../../protocols/rejections/upstream-error.ts';
+import { JITTER } from './pace.ts';
 
 /** When a failure opens a breaker, which one, and for how long. */
 export type TripRule = {
@@ -24,9 +25,6 @@ export type TripRule = {
     | 'quota'
     | 'cooldown';
 };
-
-/** Spread of openings, so that environments do not probe all at once. */
-export const JITTER = 0.2;
 
 const BASE_MS = 10_000;
 const MAX_MS = 120_000;

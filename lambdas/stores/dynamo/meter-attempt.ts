@@ -1,12 +1,7 @@
 import { createLeaseAttempts } from '#late/leases';
 import { atFirstCall } from '../../support/at-first-call.ts';
-import {
-  limitReached,
-  type MeterStore,
-  type Reservation,
-  type ReserveResult,
-} from '../meter-store.ts';
-import type { AttemptOutcome, Tried } from './budgets/lease-attempts.ts';
+import { limitReached, type MeterStore, type Reservation } from '../meter-store.ts';
+import type { Attempt, AttemptOutcome, Tried } from './budgets/lease-attempts.ts';
 import type { LeaseParts, Leases } from './budgets/leases.ts';
 import { createReserveGroups } from './meter-groups.ts';
 import {
@@ -22,14 +17,6 @@ import {
 import type { LedgerEntry, Throttles, WriteLedger } from './meter-ledger.ts';
 import { type Place, placeKey, requireKnownLayout, type Sharding } from './meter-shards.ts';
 import type { Item, Table, WriteResult } from './table.ts';
-
-export type Attempt = {
-  item: Item | undefined;
-  outcome: AttemptOutcome;
-  budgets: Pick<ReserveResult, 'refusal' | 'budgets'> | undefined;
-  /** A copy of the write may be applied later, so a tombstone is in its place. */
-  isTombstoned: boolean;
-};
 
 /** @throws UnreadableItem if a later version has given the root another layout */
 const outcomeIn = (

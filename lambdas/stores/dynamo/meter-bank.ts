@@ -36,6 +36,7 @@ import {
   layoutIn,
   limitsText,
   type PlanLimits,
+  readShards,
   type Sharding,
   shardsAfter,
   snapshotOf,
@@ -65,8 +66,6 @@ export type Bank = {
   holds(layout: Layout, reservation: Reservation): boolean;
   /** Finds room after a refusal. @throws StoreThrottled if all shards are full */
   makeRoom(reservation: Reservation, refusal: Refusal): Promise<Room>;
-  /** All items of a meter, the root first. */
-  readAll(meterId: string): Promise<(Item | undefined)[]>;
 };
 
 /** Names of the budgets of all epochs in a shard. */
@@ -91,15 +90,6 @@ const excessIn = (
 
 export const createBank = ({ table, sharding }: { table: Table; sharding: Sharding }): Bank => {
   const { marksPerItem, minShards, maxShards, limitsHoldMs } = sharding;
-
-  const readShards = (meterId: string, { shards }: Layout): Promise<(Item | undefined)[]> =>
-    Promise.all(Array.from({ length: shards }, (_, n) => table.read(itemKey(meterId, n + 1))));
-
-  const readAll: Bank['readAll'] = async (meterId) => {
-    const root = await table.read(meterId);
-    const layout = layoutIn(root);
-    return layout ? [root, ...(await readShards(meterId, layout))] : [root];
-  };
 
   const isSame = (limits: PlanLimits, other: PlanLimits) =>
     limitsText(limits) === limitsText(other);
@@ -186,7 +176,7 @@ export const createBank = ({ table, sharding }: { table: Table; sharding: Shardi
     const { meterId } = reservation;
     const { layout } = root;
     const counters = countersOf(reservation, layout.limits);
-    const shards = await readShards(meterId, layout);
+    const shards = await readShards(table, meterId, layout);
     const order = shards.map((_, n) => 1 + ((from + n) % layout.shards));
     const late = order.filter((shard) => !isOpen(root, shard, shards[shard - 1]));
     for (const shard of late) await join(meterId, root, shard);
@@ -244,5 +234,5 @@ export const createBank = ({ table, sharding }: { table: Table; sharding: Shardi
     return { root: await lend(reservation, root, refusal, grants), shard };
   };
 
-  return { find, open, grow, holds, makeRoom, readAll };
+  return { find, open, grow, holds, makeRoom };
 };

@@ -1,12 +1,12 @@
 import { leasing } from '#late/leases';
+import { reserveAll, reserveInShard, settleAll } from '#late/sharding';
 import type { Reservation, ReservedUnit } from '../meter-store.ts';
 import { asNotSent } from '../store-unavailable.ts';
 import type { LeaseParts } from './budgets/leases.ts';
 import { IN_FLIGHT, minuteName, numberIn, periodName } from './meter-item.ts';
 import { markName } from './meter-marks.ts';
-import { reserveInShard } from './meter-shard-writes.ts';
 import { budgetsIn, type Place, placeKey, type Sharding } from './meter-shards.ts';
-import { bindReservation, bindUnit, RESERVE, reserveAll, settleAll } from './meter-writes.ts';
+import { bindReservation, bindUnit, RESERVE } from './meter-writes.ts';
 import type { ConditionalWrite, Item, Table, WriteResult } from './table.ts';
 
 /** Members of one write; its expressions stay below DynamoDB's 4 KB. */

@@ -14,9 +14,9 @@ import {
   ownCount,
   periodName,
 } from './meter-item.ts';
-import type { ItemLimits } from './meter-writes.ts';
+import type { ItemLimits } from './meter-joint-writes.ts';
 import { isUnderstood } from './needs.ts';
-import type { Item } from './table.ts';
+import type { Item, Table } from './table.ts';
 
 /**
  * Layout of a sharded meter. One item holds the marks of 60 requests within the KB of one write unit, and DynamoDB
@@ -184,6 +184,24 @@ export const periodNamesIn = (item: Item, period: string): string[] =>
       name === holdName(period) ||
       name.replace(/^(?:a|g\d+:|b\d+:)/, '') === periodName(period),
   );
+
+/** Reads the shards of a meter. */
+export const readShards = (
+  table: Pick<Table, 'read'>,
+  meterId: string,
+  { shards }: Layout,
+): Promise<(Item | undefined)[]> =>
+  Promise.all(Array.from({ length: shards }, (_, n) => table.read(itemKey(meterId, n + 1))));
+
+/** Reads all items of a meter, the root first. */
+export const createReadAll =
+  (table: Pick<Table, 'read'>) =>
+  async (meterId: string): Promise<(Item | undefined)[]> => {
+    const root = await table.read(meterId);
+    const layout = layoutIn(root);
+    return layout ? [root, ...(await readShards(table, meterId, layout))] : [root];
+  };
+export type ReadAll = ReturnType<typeof createReadAll>;
 
 /** The state of a meter, from all its items. */
 export const snapshotOf = (

@@ -1,4 +1,6 @@
 import { createLeases } from '#late/leases';
+import { createReap } from '#late/sharding';
+import { atFirstCall } from '../../support/at-first-call.ts';
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type {
   EndedPeriod,
@@ -10,7 +12,6 @@ import type {
 import { StoreUnavailable } from '../store-unavailable.ts';
 import type { Leases } from './budgets/leases.ts';
 import { withCounted } from './budgets/with-counted.ts';
-import { type Bank, createBank } from './meter-bank.ts';
 import { createSettleGroups } from './meter-groups.ts';
 import {
   endedPeriodsIn,
@@ -20,7 +21,6 @@ import {
   ownCount,
   periodName,
   revokedAt,
-  staleMarksIn,
 } from './meter-item.ts';
 import {
   createThrottles,
@@ -33,10 +33,12 @@ import { findMark, isMarkOf, isOpenMark } from './meter-marks.ts';
 import { createReserve } from './meter-reserve.ts';
 import { fixPeriod } from './meter-shard-writes.ts';
 import {
+  createReadAll,
   finalCountsIn,
   finalName,
   layoutIn,
   periodNamesIn,
+  type ReadAll,
   SHARDING,
   type Sharding,
   snapshotOf,
@@ -50,25 +52,15 @@ import {
   END_KEY,
   REFUND,
   REFUND_DUPLICATED,
-  reapAll,
   removingPast,
   returning,
   TOMBSTONE,
   WITHDRAW,
 } from './meter-writes.ts';
-import {
-  type ConditionalWrite,
-  createTable,
-  type Item,
-  type Table,
-  type TableOptions,
-} from './table.ts';
+import { type ConditionalWrite, createTable, type Table, type TableOptions } from './table.ts';
 
 /** Attempts of a verb while other writes change the item between its steps; then StoreUnavailable. */
 const MAX_TRIES = 8;
-/** Units that one write reaps at most, and marks that it removes; keeps its condition below DynamoDB's 4 KB. */
-const MAX_REAPED = 100;
-const MAX_EXPIRED = 40;
 const FREE_ITEM_LIFE_SECONDS = 3_600;
 /** Periods that one write forgets. */
 const MAX_FORGOTTEN = 40;
@@ -153,41 +145,13 @@ const createSettle = ({
   };
 };
 
-/** Refunds all units of dead processes: one read of each item, and one write for each hundred of them. */
-const createReap = (table: Table, bank: Bank): MeterStore['reap'] => {
-  const reapItem = async (key: string, read: Item | undefined, now: number): Promise<number> => {
-    let refunded = 0;
-    let item = read;
-    for (let tries = 0; item && tries < MAX_TRIES; tries += 1) {
-      const stale = staleMarksIn(item, now);
-      const abandoned = stale.abandoned.slice(0, MAX_REAPED);
-      const expired = stale.expired.slice(0, MAX_EXPIRED);
-      if (abandoned.length + expired.length === 0) break;
-      const { write, bindings } = reapAll({ ...stale, abandoned, expired });
-      const result = await table.apply(key, write, bindings);
-      // A repeat whose first copy was applied finds no marks.
-      if (result.applied || result.mayBeDuplicated) refunded += abandoned.length;
-      // Not applied: another process reaped some of them, or one was settled after all.
-      item = result.applied ? result.item : await table.read(key);
-    }
-    return refunded;
-  };
-  return async (meterId, now) => {
-    let refunded = 0;
-    for (const [shard, item] of (await bank.readAll(meterId)).entries()) {
-      refunded += await reapItem(itemKey(meterId, shard), item, now);
-    }
-    return refunded;
-  };
-};
-
 /** Counts of ended periods, which the history moves. */
 const createPeriods = (
   table: Table,
-  bank: Bank,
+  readAll: ReadAll,
 ): Pick<MeterStore, 'endedPeriods' | 'forgetPeriods'> => {
   const endedPeriods: MeterStore['endedPeriods'] = async (meterId, now) => {
-    const items = (await bank.readAll(meterId)).map((item) => item ?? {});
+    const items = (await readAll(meterId)).map((item) => item ?? {});
     const finals = finalCountsIn(items[0]);
     const isFinal = ({ period }: EndedPeriod) => finals.some((final) => final.period === period);
     return [...finals, ...endedPeriodsIn(items, now).filter((ended) => !isFinal(ended))];
@@ -204,7 +168,7 @@ const createPeriods = (
   return {
     endedPeriods,
     forgetPeriods: async (meterId, periods) => {
-      const [root, ...shards] = await bank.readAll(meterId);
+      const [root, ...shards] = await readAll(meterId);
       const items = [root ?? {}, ...shards.map((item) => item ?? {})];
       if (shards.length > 0) {
         // A crash between two items must not change what is read next time.
@@ -254,18 +218,18 @@ export const createDynamoRequestMeters = ({
     return created;
   };
   const settle = createSettle({ table, ledger, throttles, sharding, leases });
-  const bank = createBank({ table, sharding });
-  const parts = { table, ledger, throttles, bank, refund: settle.refund, sharding, leases };
+  const readAll = createReadAll(table);
+  const parts = { table, ledger, throttles, readAll, refund: settle.refund, sharding, leases };
   const changeLease: RequestMeters['changeLease'] = (...change) => leases().changeLease(...change);
   const verbs = { ...createReserve(parts), ...settle, changeLease };
 
   return {
     ...withCounted(verbs, repeating),
-    reap: createReap(table, bank),
+    reap: atFirstCall(() => createReap(table, readAll)),
     isReserved: async (meterId, requestId) =>
-      findMark(await bank.readAll(meterId), requestId, isOpenMark) >= 0,
+      findMark(await readAll(meterId), requestId, isOpenMark) >= 0,
     readUsage: async ({ unit, ...query }) => {
-      const items = await bank.readAll(query.meterId);
+      const items = await readAll(query.meterId);
       if (!unit) return snapshotOf(items, query);
       const shard = findMark(items, unit.requestId, (mark) => isMarkOf(mark, unit));
       const isUnitOpen = shard >= 0;
@@ -288,12 +252,11 @@ export const createDynamoRequestMeters = ({
  * (meter-shards.ts), and one per minute of free calls. What each write guarantees is drawn in meter-writes.ts.
  */
 export const createDynamoMeterStore = (options: Options): MeterStore & ReservedUnits => {
-  const { sharding = SHARDING } = options;
   const table = createTable(options);
   const endKey = createEndKey(table);
   return {
     ...createDynamoRequestMeters(options),
-    ...createPeriods(table, createBank({ table, sharding })),
+    ...createPeriods(table, createReadAll(table)),
     endKey,
     revokeKey: (meterId, keyId, now) => endKey(meterId, keyId, revokedAt(now)),
   };

@@ -25,6 +25,15 @@ export type Tried = {
   refusal?: BudgetRefusal | undefined;
 };
 
+/** What came of a reservation in one item. */
+export type Attempt = {
+  item: Item | undefined;
+  outcome: AttemptOutcome;
+  budgets: Pick<ReserveResult, 'refusal' | 'budgets'> | undefined;
+  /** A copy of the write may be applied later, so a tombstone is in its place. */
+  isTombstoned: boolean;
+};
+
 type LeasedReservation = LeasedUnit & Reservation;
 
 /** Attempts of a lease while other requests take the room that was made for it. */
