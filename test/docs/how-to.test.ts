@@ -25,6 +25,8 @@ let copy = '';
 const tool = (name: string, ...args: string[]) =>
   run(process.execPath, [join(ROOT, 'node_modules', name), ...args], {
     ...{ cwd: copy, maxBuffer: 2 ** 26 },
+    // What a tool leaves at its exit goes with the copy.
+    env: { ...process.env, TMPDIR: join(copy, '.tmp') },
   }).then(
     ({ stdout }) => ({ isDone: true, text: stdout }),
     ({ stdout, stderr }) => ({ isDone: false, text: `${stdout}${stderr}` }),
@@ -44,6 +46,7 @@ const patches = await Promise.all(
 beforeAll(async () => {
   await mkdir(join(ROOT, '.tmp'), { recursive: true });
   copy = await mkdtemp(join(ROOT, '.tmp/how-to-'));
+  await mkdir(join(copy, '.tmp'));
   const entries = (await readdir(ROOT)).filter((name) => !NOT_COPIED.includes(name));
   await Promise.all(
     entries.map((name) => cp(join(ROOT, name), join(copy, name), { recursive: true })),
