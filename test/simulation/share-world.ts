@@ -30,9 +30,9 @@ export type Outcome = {
 const START = Date.parse('2026-11-24T12:00:00Z');
 const ENDLESS = 3_600_000;
 /** The pause between two looks, and the network of the simulation. */
-const LOOK_MS = 3_100;
+const LOOK_MS = 2_600;
 /** Until the place of a process that died is free, and the next process looks. */
-const PLACE_MS = 3_100;
+const PLACE_MS = 2_600;
 const FIRST = 'team-0';
 
 type Tenant = { name: string; weight: number; size: [number, number]; everyMs: number };

@@ -33,7 +33,7 @@ export type Correction = Ask & { at?: number } & Stated;
 export type Stated = { remaining?: Amounts | undefined; limits?: Amounts | undefined };
 
 /** A flow that is not seen for so long does not wait any more. Longer than the pause between two looks. */
-const PLACE_MS = 3_000;
+const PLACE_MS = 2_500;
 const FORGET_MS = 30_000;
 /** Stored levels are rounded to thousandths. */
 const EXACTNESS = 0.002;

@@ -21,8 +21,8 @@ export type Shares = {
 
 type TakeOptions = { patienceMs: number; signal: AbortSignal };
 
-/** Those that wait are looked after so often at least: their places are kept for 3 s. */
-const LONGEST_PAUSE_MS = 2_500;
+/** Those that wait are looked after so often at least: their places are kept for 2.5 s. */
+const LONGEST_PAUSE_MS = 2_000;
 const SHORTEST_PAUSE_MS = 25;
 /** Of one look, which may take several writes. */
 const LOOK_TIMEOUT_MS = 1_000;
