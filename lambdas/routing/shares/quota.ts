@@ -4,8 +4,8 @@ export type Amounts = { [Kind in (typeof QUOTA_KINDS)[number]]?: number };
 
 export type Quota = { limits: Amounts };
 
-/** A provider counts a little differently, and other programs may use its key. */
-const SHARE_USED = 0.99;
+/** A provider counts a little differently, and other programs may use its key. With 0.99 tenants wait unevenly in simulation. */
+const SHARE_USED = 0.98;
 const BURST_MS = 5_000;
 export const kindsOf = ({ limits }: Quota) =>
   QUOTA_KINDS.filter((kind) => limits[kind] !== undefined);
