@@ -167,18 +167,23 @@ const createLocalConsole = (token: string): ConsoleParts => {
 const ignore = () => {};
 const NO_LOG: Log = { info: ignore, warn: ignore, error: ignore };
 
-/** As the schedule of the stack does, more often. */
+/** As the schedule of the stack does, a minute after the last run has ended. */
 const repeatEvents = (router: Router, clock: Clock): (() => void) => {
-  let cancel: () => void;
+  let isOver = false;
+  let cancel = ignore;
   const schedule = () => {
-    cancel = clock.after(MINUTE_MS, () => {
-      schedule();
-      // What fails is repeated with the next one.
-      router.repeatEvents().catch(() => undefined);
-    });
+    if (!isOver) cancel = clock.after(MINUTE_MS, () => void run());
+  };
+  const run = async () => {
+    // What fails is repeated with the next one.
+    await router.repeatEvents().catch(ignore);
+    schedule();
   };
   schedule();
-  return () => cancel();
+  return () => {
+    isOver = true;
+    cancel();
+  };
 };
 
 /** Starts the router that runs on AWS, with the same stores, on local services. */
