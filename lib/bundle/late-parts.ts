@@ -40,19 +40,28 @@ const load = () => (loaded ??= require('./${fileOf(specifier)}.cjs'));
 ${names.map((name) => `export const ${name} = late('${name}');`).join('\n')}
 `;
 
-/** Names of the values that a source imports, by what it calls the module. */
+/** Bindings of `import { … } from` and `export { … } from`. */
+const bindingsOf = (statement: ts.Statement) => {
+  if (ts.isImportDeclaration(statement)) {
+    const { importClause, moduleSpecifier: from } = statement;
+    return { from, bindings: importClause?.isTypeOnly ? undefined : importClause?.namedBindings };
+  }
+  if (!ts.isExportDeclaration(statement)) return undefined;
+  const { exportClause, isTypeOnly, moduleSpecifier: from } = statement;
+  return { from, bindings: isTypeOnly ? undefined : exportClause };
+};
+
+/** Names of the values that a source imports or hands on, by what it calls the module. */
 const importsOf = (script: string): Map<string, string[]> => {
   const names = new Map<string, string[]>();
   const { statements } = ts.createSourceFile('source.ts', script, ts.ScriptTarget.Latest);
-  for (const statement of statements.filter(ts.isImportDeclaration)) {
-    const { moduleSpecifier, importClause } = statement;
-    const bindings = importClause?.isTypeOnly ? undefined : importClause?.namedBindings;
-    if (!ts.isStringLiteral(moduleSpecifier) || !bindings || !ts.isNamedImports(bindings)) continue;
-    const values = bindings.elements.filter((element) => !element.isTypeOnly);
-    names.set(
-      moduleSpecifier.text,
-      values.map(({ name, propertyName }) => (propertyName ?? name).text),
-    );
+  for (const statement of statements) {
+    const { from, bindings } = bindingsOf(statement) ?? {};
+    if (!from || !ts.isStringLiteral(from) || !bindings) continue;
+    if (!ts.isNamedImports(bindings) && !ts.isNamedExports(bindings)) continue;
+    const values = [...bindings.elements].filter((element) => !element.isTypeOnly);
+    const added = values.map(({ name, propertyName }) => (propertyName ?? name).text);
+    names.set(from.text, [...(names.get(from.text) ?? []), ...added]);
   }
   return names;
 };

@@ -71,6 +71,14 @@ const RUNTIME = `
   const loaded = () => process.moduleLoadList.filter((name) => name.startsWith('NativeModule '));
   const imported = loaded();
   const compared = hostNames;
+  const missingExports = () => {
+    const folder = require('node:path').dirname(process.argv[2]);
+    const parts = require('node:fs').readdirSync(folder).filter((name) => name.startsWith('late-'));
+    return parts.flatMap((name) => {
+      const values = require(folder + '/' + name);
+      return Object.keys(values).filter((key) => values[key] === undefined);
+    });
+  };
   const sink = new Writable({ write: (chunk, _encoding, done) => { chunks.push(chunk); done(); } });
   const context = { awsRequestId: 'a', getRemainingTimeInMillis: () => 900_000 };
   Promise.resolve(handler(JSON.parse(process.argv[3]), sink, context)).then(() => {
@@ -83,6 +91,7 @@ const RUNTIME = `
       imported: imported.map((name) => name.split(' ')[1]),
       parts: Object.keys(require.cache).map((path) => path.split('/').at(-1)).filter((name) => name.startsWith('late-')),
       modules: loaded().slice(imported.length).map((name) => name.split(' ')[1]),
+      missing: missingExports(),
     }));
   });
 `;
@@ -97,6 +106,8 @@ const Answer = z.object({
   imported: z.array(z.string()),
   /** Late parts of the bundle that were loaded. */
   parts: z.array(z.string()),
+  /** Exports of late parts that have no value. */
+  missing: z.array(z.string()),
   /** Node's modules that the request loaded. */
   modules: z.array(z.string()),
 });
@@ -176,6 +187,10 @@ describe('the bundle of the router function', () => {
     for (const words of ['this.name="UpstreamError"', 'this.name="ApiError"']) {
       expect(files.filter((script) => script.includes(words))).toHaveLength(1);
     }
+  });
+
+  test('each export of a late part has a value, also one that a part hands on from the first file', () => {
+    expect(send('GET', '/').missing).toEqual([]);
   });
 
   test('a request of chat or messages, and one without a route, load no late part of the bundle', () => {
