@@ -10,6 +10,7 @@ import { startHeldUpstream } from '../replay/held-upstream.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
 import { type FleetOptions, startFleet } from '../support/fleet.ts';
 import { modelOn, targetAt } from '../support/models.ts';
+import { passUntil } from '../support/pass-until.ts';
 import { heldIn, scanTables } from '../support/scan-tables.ts';
 import { send } from '../support/send.ts';
 
@@ -280,17 +281,7 @@ describe('background responses', () => {
     upstream.calls[0]?.begin();
     await expect.poll(async () => (await get(json.id)).json.status).toBe('in_progress');
     const cancelled = call('POST', `/v1/responses/${json.id}/cancel`, { router: 1 });
-    let isDone = false;
-    void cancelled.then(() => {
-      isDone = true;
-    });
-    await expect
-      .poll(() => {
-        if (!isDone) clock.advance(250);
-        return isDone;
-      })
-      .toBe(true);
-    expect((await cancelled).json).toMatchObject({ status: 'cancelled' });
+    expect((await passUntil(clock, cancelled)).json).toMatchObject({ status: 'cancelled' });
     await expect.poll(() => upstream.calls[0]?.isClosed()).toBe(true);
     expect((await get(json.id)).json.status).toBe('cancelled');
     await expect.poll(() => fleet.charged()).toBe(1);

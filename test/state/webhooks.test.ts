@@ -7,6 +7,7 @@ import { createCountingClock } from '../support/counting-clock.ts';
 import { startFleet } from '../support/fleet.ts';
 import { withRouter } from '../support/local.ts';
 import { modelOn, targetAt } from '../support/models.ts';
+import { passUntil } from '../support/pass-until.ts';
 import { send } from '../support/send.ts';
 
 type Receiver = Awaited<ReturnType<typeof startReceiver>>;
@@ -83,16 +84,7 @@ describe('webhooks of a router on its tables', () => {
     await expect
       .poll(async () => (await call('GET', `/v1/responses/${id}`)).status)
       .toBe('in_progress');
-    let isDone = false;
-    void call('POST', `/v1/responses/${id}/cancel`, {}, 1).then(() => {
-      isDone = true;
-    });
-    await expect
-      .poll(() => {
-        if (!isDone) clock.advance(250);
-        return isDone;
-      })
-      .toBe(true);
+    await passUntil(clock, call('POST', `/v1/responses/${id}/cancel`, {}, 1));
     await expect.poll(() => receiver.bodies.length).toBe(3);
     expect(await eventAt(receiver, 2)).toMatchObject({ type: 'response.cancelled', data: { id } });
     await repeat();
