@@ -24,11 +24,6 @@ const between =
   (messages) =>
     messages.flatMap((message) => [inserted, message]);
 
-const END: Record<string, string> = {
-  chat: 'data: [DONE]\n\n',
-  messages: 'event: message_stop\ndata: {"type":"message_stop"}\n\n',
-};
-
 const event = (value: Json) => `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`;
 
 /** A tool call with incomplete arguments. */
@@ -56,9 +51,24 @@ const BROKEN_CALL: Record<string, string> = {
     }),
     event({ type: 'content_block_stop', index: 9 }),
   ].join(''),
+  responses: ['response.output_item.added', 'response.output_item.done']
+    .map((type) => ({
+      ...{ type, output_index: 9 },
+      item: { type: 'function_call', id: 'fc_9', call_id: 'call_9', name: 'f', arguments: '{"a":' },
+    }))
+    .map(event)
+    .join(''),
+  gemini: `data: ${JSON.stringify({
+    candidates: [{ content: { parts: [{ functionCall: { name: 'f', args: '{"a":' } }] } }],
+  })}\n\n`,
 };
 
-const isFinish = (message: string): boolean => /"finish_reason":"|"message_delta"/.test(message);
+const FINISH = /"finish_reason":"|"message_delta"|"response\.completed"|"finishReason"/;
+const isFinish = (message: string): boolean => FINISH.test(message);
+
+/** The messages of a stream up to its first words; a protocol has its own number of them before those. */
+const begun = (messages: string[], protocol: string): string[] =>
+  messages.slice(0, protocol === 'responses' ? 6 : 4);
 
 const beforeFinish =
   (inserted: Record<string, string>): Oddity =>
@@ -67,16 +77,30 @@ const beforeFinish =
       isFinish(message) ? [PAUSE, inserted[protocol] ?? '', message] : [message],
     );
 
-const withUsage = (usage: unknown) =>
-  eachJson((value) => {
-    const { message } = value;
-    const inner = typeof message === 'object' && message !== null ? { ...message, usage } : message;
-    return {
-      ...value,
-      ...('usage' in value && { usage }),
-      ...(message !== undefined && { message: inner }),
-    };
-  });
+/** Counts of every protocol's names. */
+const countsOf = (count: unknown) =>
+  Object.fromEntries(
+    ['prompt_tokens', 'completion_tokens', 'output_tokens', 'promptTokenCount'].map((name) => [
+      name,
+      count,
+    ]),
+  );
+
+/** Replaces the counts of an event, or of what it holds. */
+const replaceUsage = (value: Json, usage: unknown): Json =>
+  Object.fromEntries(
+    Object.entries(value).map(([name, member]) => {
+      if (typeof member !== 'object' || member === null) return [name, member];
+      if (name === 'usage' || name === 'usageMetadata') return [name, usage];
+      const holds = name === 'message' || name === 'response';
+      return [name, holds ? replaceUsage({ ...member }, usage) : member];
+    }),
+  );
+
+const withUsage = (usage: unknown) => eachJson((value) => replaceUsage(value, usage));
+
+const INDICES = ['index', 'output_index'];
+const BLOCK_END = /content_block_stop|output_text\.done|content_part\.done|output_item\.done/;
 
 /** Streams that real providers, proxies and broken networks send. Some are valid, some are not. */
 export const STREAM_ODDITIES = {
@@ -89,42 +113,47 @@ export const STREAM_ODDITIES = {
   comments: between(': OPENROUTER PROCESSING\n\n'),
   news: between('event: news\ndata: {"type":"news"}\n\n'),
   'no-end': (messages) => messages.slice(0, -1),
-  'end-twice': (messages, protocol) => [...messages, END[protocol] ?? ''],
+  'end-twice': (messages) => [...messages, ...messages.slice(-1)],
   'finish-twice': (messages) =>
     messages.flatMap((text) => (isFinish(text) ? [text, text] : [text])),
   'after-end': (messages) => [...messages, ...messages],
   'no-usage': withUsage(undefined),
-  'negative-usage': withUsage({ prompt_tokens: -1, completion_tokens: -1, output_tokens: -1 }),
-  'huge-usage': withUsage({
-    prompt_tokens: 'huge',
-    completion_tokens: 'huge',
-    output_tokens: 'huge',
-  }),
+  'negative-usage': withUsage(countsOf(-1)),
+  'huge-usage': withUsage(countsOf('huge')),
   'shifted-indices': eachJson((value) =>
-    typeof value.index === 'number' ? { ...value, index: value.index + 5 } : value,
+    Object.fromEntries(
+      Object.entries(value).map(([name, index]) => [
+        name,
+        INDICES.includes(name) ? Number(index) + 5 : index,
+      ]),
+    ),
   ),
-  'no-block-stop': (messages) => messages.filter((text) => !text.includes('content_block_stop')),
-  'end-first': (messages, protocol) => [END[protocol] ?? '', ...messages],
-  'only-end': (_, protocol) => [END[protocol] ?? ''],
+  'no-block-stop': (messages) => messages.filter((text) => !BLOCK_END.test(text)),
+  'end-first': (messages) => [...messages.slice(-1), ...messages],
+  'only-end': (messages) => messages.slice(-1),
   'only-comments': () => [': one\n\n', ': two\n\n'],
   nulls: (messages) => ['data: null\n\n', ...messages],
   'not-json': (messages) => ['data: {"choices":[{\n\n', ...messages],
   'error-first': () => ['event: error\ndata: {"type":"error","error":{"message":"canary"}}\n\n'],
   'long-line': (messages) => [`data: {"x":"${'x'.repeat(LONG_LINE)}"}\n\n`, ...messages],
-  'cut-event': (messages) => [messages.slice(0, 4).join('').slice(0, -9)],
-  'cut-character': (messages) => [
-    messages.slice(0, 4).join(''),
+  'cut-event': (messages, protocol) => [begun(messages, protocol).join('').slice(0, -9)],
+  'cut-character': (messages, protocol) => [
+    ...begun(messages, protocol),
     Buffer.concat([Buffer.from('data: {"x":"'), Uint8Array.of(0xf0, 0x9f)]),
   ],
-  'json-tail': (messages) => [...messages.slice(0, 4), '{"error":{"message":"canary"}}\n\n'],
-  'broken-call': beforeFinish(BROKEN_CALL),
-  'not-json-later': (messages) => [...messages.slice(0, 4), PAUSE, 'data: {"choices":[{\n\n'],
-  'nulls-later': (messages) => [
-    ...messages.slice(0, 4),
-    PAUSE,
-    'data: null\n\n',
-    ...messages.slice(4),
+  'json-tail': (messages, protocol) => [
+    ...begun(messages, protocol),
+    '{"error":{"message":"canary"}}\n\n',
   ],
+  'broken-call': beforeFinish(BROKEN_CALL),
+  'not-json-later': (messages, protocol) => [
+    ...begun(messages, protocol),
+    ...[PAUSE, 'data: {"choices":[{\n\n'],
+  ],
+  'nulls-later': (messages, protocol) => {
+    const first = begun(messages, protocol);
+    return [...first, PAUSE, 'data: null\n\n', ...messages.slice(first.length)];
+  },
 } satisfies Record<string, Oddity>;
 
 export type StreamOddity = keyof typeof STREAM_ODDITIES;

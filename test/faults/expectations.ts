@@ -1,9 +1,10 @@
 import { FIRST_EVENT_MS } from '../support/fault-bench.ts';
+import type { Wire } from '../support/wires.ts';
 
 /** What becomes of an answer whose only target has the fault. */
 export type Expected =
-  /** The caller gets the answer. */
-  | { kind: 'answered' }
+  /** The caller gets the answer, as many times as it is sent. */
+  | { kind: 'answered'; times?: number }
   /** It ended properly without content: another target takes over; without one the caller gets it, free. */
   | { kind: 'empty' }
   /** Nothing usable came: another target takes over; without one the caller gets this status. */
@@ -16,6 +17,8 @@ export type Expected =
 export type Row = {
   fault: string;
   expected: Expected;
+  /** What differs for streams of a protocol. */
+  on?: Partial<Record<Wire, Expected>>;
   waits?: number[];
   at?: (url: string) => string;
 };
@@ -109,15 +112,7 @@ export const ROWS: Row[] = [
   ),
   ...rows(
     failed(502),
-    named('stream', [
-      'end-first',
-      'only-end',
-      'only-comments',
-      'nulls',
-      'not-json',
-      'error-first',
-      'long-line',
-    ]),
+    named('stream', ['only-comments', 'nulls', 'not-json', 'error-first', 'long-line']),
   ),
   ...rows(
     answered,
@@ -130,10 +125,8 @@ export const ROWS: Row[] = [
       'fields',
       'comments',
       'news',
-      'no-end',
       'end-twice',
       'finish-twice',
-      'after-end',
       'no-usage',
       'negative-usage',
       'huge-usage',
@@ -141,6 +134,19 @@ export const ROWS: Row[] = [
       'no-block-stop',
     ]),
   ),
+  // The end of responses holds the whole response. Gemini's end is that of the bytes: a piece may follow the finish reason.
+  {
+    fault: 'stream=end-first',
+    expected: failed(502),
+    on: { responses: answered, gemini: answered },
+  },
+  {
+    fault: 'stream=only-end',
+    expected: failed(502),
+    on: { responses: answered, gemini: { kind: 'empty' } },
+  },
+  { fault: 'stream=no-end', expected: answered, on: { responses: broken, gemini: broken } },
+  { fault: 'stream=after-end', expected: answered, on: { gemini: { ...answered, times: 2 } } },
   ...rows(broken, ['reset=5', 'truncate', 'truncate=5', 'malformed=5', 'error=5']),
   ...rows(
     broken,

@@ -2,14 +2,15 @@ import { expect } from 'vitest';
 import type { Target } from '../../lambdas/catalog/catalog.ts';
 import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { createCountingClock } from './counting-clock.ts';
-import type { Family } from './families.ts';
 import { startFleet } from './fleet.ts';
 import { startInstantUpstream } from './instant-upstream.ts';
 import { CANARIES } from './leak-watch.ts';
 import { modelOn, targetAt } from './models.ts';
 import { openSocketsAt } from './open-sockets.ts';
 import { PLANTED_TEXT } from './planted-secrets.ts';
+import { conversationOf, PATHS } from './request-forms.ts';
 import { type Sent, send } from './send.ts';
+import { WIRES, type Wire } from './wires.ts';
 
 /** One question to a model whose first target is broken in one way. */
 export type Cell = {
@@ -17,6 +18,8 @@ export type Cell = {
   /** Where the broken target lives, when the fault is below HTTP. */
   at?: (url: string) => string;
   family: CallerProtocolName;
+  /** The protocol of the broken target. */
+  wire: Wire;
   stream: boolean;
   /** Whether the request has an idempotency key. */
   isKeyed?: boolean;
@@ -34,26 +37,13 @@ export type CellResult = Sent & {
   log: string;
 };
 
-const PATHS: Record<CallerProtocolName, string> = {
-  chat: '/v1/chat/completions',
-  messages: '/v1/messages',
-  responses: '/v1/responses',
-};
 /** The limit of the first content. */
 export const FIRST_EVENT_MS = 30_000;
-/** The protocol of the broken target. */
-const WIRES: Record<CallerProtocolName, Family> = {
-  chat: 'chat',
-  messages: 'messages',
-  responses: 'chat',
-};
-const OTHER: Record<Family, Family> = {
-  chat: 'messages',
-  messages: 'chat',
-};
+/** The protocol of the second target. */
+const otherThan = (wire: Wire): Wire => WIRES[(WIRES.indexOf(wire) + 1) % WIRES.length] ?? wire;
 
-const idOf = ({ fault, family, hasSecond, stream }: Cell): string =>
-  `${family}/${stream ? 's' : 'w'}${hasSecond ? 2 : 1}!${fault}`;
+const idOf = ({ fault, family, wire, hasSecond, stream }: Cell): string =>
+  `${family}-${wire}/${stream ? 's' : 'w'}${hasSecond ? 2 : 1}!${fault}`;
 
 /** A router with one model for each cell, so that no cell's breaker is another's. */
 export const startFaultBench = async (cells: Cell[]) => {
@@ -62,14 +52,13 @@ export const startFaultBench = async (cells: Cell[]) => {
     failureText: `Injected failure: ${PLANTED_TEXT}`,
   });
   const targetsOf = (cell: Cell): Target[] => {
-    const { family, hasSecond, at = (url: string) => url } = cell;
-    const wire = WIRES[family];
-    const other = OTHER[wire];
+    const { wire, hasSecond, at = (url: string) => url } = cell;
+    const other = otherThan(wire);
     const name = idOf(cell);
     return [
       targetAt(at(embedded.baseUrl(wire)), { protocol: wire, model: name }),
       ...(hasSecond
-        ? [targetAt(embedded.baseUrl(other), { protocol: other, model: `second-${family}` })]
+        ? [targetAt(embedded.baseUrl(other), { protocol: other, model: `second-${wire}` })]
         : []),
     ];
   };
@@ -78,15 +67,16 @@ export const startFaultBench = async (cells: Cell[]) => {
 
   const ask = (cell: Cell): Promise<Sent> => {
     const turns = [{ role: 'user', content: `${CANARIES.prompt}\nsay one two three four five` }];
-    const conversation =
-      cell.family === 'responses' ? { input: turns } : { max_tokens: 100, messages: turns };
     return send(fleet.urls[0] ?? '', PATHS[cell.family], {
       method: 'POST',
       headers: {
         'x-api-key': fleet.key,
         ...(cell.isKeyed && { 'idempotency-key': idOf(cell) }),
       },
-      body: JSON.stringify({ model: idOf(cell), stream: cell.stream, ...conversation }),
+      body: JSON.stringify({
+        ...{ model: idOf(cell), stream: cell.stream },
+        ...conversationOf(cell.family, turns),
+      }),
     });
   };
 

@@ -4,6 +4,13 @@ export const PATHS = {
   messages: '/v1/messages',
   responses: '/v1/responses',
 };
+
+/** A conversation, and the cap of its response, as the callers of a protocol send them. */
+export const conversationOf = (path: keyof typeof PATHS, turns: object[], cap = 100) =>
+  path === 'responses'
+    ? { input: turns, max_output_tokens: cap }
+    : { messages: turns, max_tokens: cap };
+
 export type Form = { path: keyof typeof PATHS; fields: object };
 
 const FUNCTION = { name: 'f', parameters: { type: 'object', properties: {} } };

@@ -82,7 +82,9 @@ const createPartReader = (request: GenerationRequest) => {
 
   const call = ({ id, name: wireName, args }: Json, thoughtSignature: string | undefined) => {
     const name = callerName(asString(wireName) ?? '');
-    if (name === '') throw new UpstreamError('malformed', 'a tool call came without a name');
+    if (name === '' || !asRecord(args ?? {})) {
+      throw new UpstreamError('malformed', 'a tool call without a name, or without an object');
+    }
     const isCustom = hasCustomTool(request, name);
     writer.close('text');
     writer.close('thinking');

@@ -69,6 +69,8 @@ export const createItemReader = (request: GenerationRequest) => {
   const writer = createEventWriter();
   const calls = createCallReader(request, writer);
   const items = new Map<number, Item>();
+  /** The indices of the items with an id. */
+  const places = new Map<unknown, number>();
 
   const write = (item: Item, key: string, head: BlockHead, text: string) => {
     if (text === '') return;
@@ -82,6 +84,7 @@ export const createItemReader = (request: GenerationRequest) => {
     if (known) return known;
     const item: Item = { key: String(index), parts: new Set() };
     items.set(index, item);
+    if (wire.id !== undefined) places.set(wire.id, index);
     const type = asString(wire.type) ?? '';
     if (type in CALLS) calls.open(item, wire);
     // Callers of the protocol get it as it is; no other protocol has a place for it.
@@ -144,10 +147,11 @@ export const createItemReader = (request: GenerationRequest) => {
     calls.append(item, delta);
   };
 
-  /** The items that no event has ended, of a response that has. */
+  /** The items that no event has ended, of a response that has. Some servers number those of events in another way. */
   const rest = (output: unknown) => {
     asArray(output).forEach((one, index) => {
-      done(index, asRecord(one) ?? {});
+      const wire = asRecord(one) ?? {};
+      done(places.get(wire.id) ?? index, wire);
     });
   };
 

@@ -29,7 +29,7 @@ export const responses: CallerProtocol & UpstreamProtocol & { name: typeof NAME 
   countFields: { object: 'response.input_tokens' },
   encodeResponse: (generation, request, meta) =>
     generation.body
-      ? overlayOf(generation.body.value, generation.blocks, meta)
+      ? overlayOf(generation.body.value, generation, meta)
       : encodeResponse(generation, request, meta),
   streamEncoder: (request, meta) => relaying(streamEncoder(request, meta), { request, meta }),
   encodeError,

@@ -27,12 +27,15 @@ const textOf = ({ type, content, summary, arguments: called, input }: Json): str
   }
 };
 
-/** The names of the events of an item's part and of its text, and the member that numbers the part. */
-type Names = { part?: string; text: string; place?: string };
+/**
+ * The names of the events of an item's part and of its text, the member that numbers the part, and further members of a
+ * delta.
+ */
+type Names = { part?: string; text: string; place?: string; rest?: Json };
 
 const MESSAGE = { part: 'content_part', text: 'output_text', place: 'content_index' };
 const NAMES: Record<string, Names> = {
-  message: MESSAGE,
+  message: { ...MESSAGE, rest: { logprobs: [] } },
   refusal: { ...MESSAGE, text: 'refusal' },
   reasoning: {
     ...{ part: 'reasoning_summary_part', text: 'reasoning_summary_text', place: 'summary_index' },
@@ -142,7 +145,7 @@ export const createOrder = () => {
     beginPart(of, names, kind);
     const place = names.place === undefined ? {} : { [names.place]: 0 };
     const at = { item_id: of.item.id, output_index: output.length, ...place };
-    insert(`${names.text}.delta`, { ...at, delta });
+    insert(`${names.text}.delta`, { ...at, delta, ...names.rest });
     of.text = delta;
   };
 

@@ -1,13 +1,27 @@
 import type { ApiError } from '../../support/errors.ts';
-import { asArray, asNumber, asRecord, asString, type Json, readJsonObject } from '../bytes/json.ts';
+import {
+  asArray,
+  asCount,
+  asNumber,
+  asRecord,
+  asString,
+  type Json,
+  readJsonObject,
+} from '../bytes/json.ts';
 import { editsOver } from '../bytes/overlay.ts';
 import { type Edit, set, spliceText } from '../bytes/splice.ts';
-import type { AnswerBlock, GenerationEvent, Received, ResponseMeta } from '../generation.ts';
+import type {
+  EventOf,
+  Generation,
+  GenerationEvent,
+  Received,
+  ResponseMeta,
+} from '../generation.ts';
 import type { StreamEncoder } from '../protocol.ts';
 import type { SseMessage } from '../streams/sse.ts';
 import { sealThinking } from '../thinking/sealed.ts';
 import { errorFields, failureOf } from './error.ts';
-import { type Context, responseId, withText } from './response.ts';
+import { type Context, encodeUsage, responseId, withText } from './response.ts';
 
 type Path = Edit['path'];
 
@@ -40,25 +54,25 @@ const sealEdits = (output: unknown[], seals: string[], path: Path): Edit[] => {
   });
 };
 
-/** The router's names in a response of the vendor's, without what callers must not see, with its reasoning sealed. */
-const responseEdits = (response: Json, { meta }: Context, seals: string[], path: Path): Edit[] => {
-  const { usage } = response;
-  const named = { id: responseId(meta), model: meta.model };
-  return [
-    ...editsOver(response, asRecord(usage) ? { ...named, usage: {} } : named, path),
-    ...sealEdits(asArray(response.output), seals, [...path, 'output']),
-  ];
+const COUNTS = ['input_tokens', 'output_tokens', 'total_tokens'];
+
+/** The router's names, and its counts in place of those that the upstream left out or that are no counts. */
+const namesOf = ({ usage: wire }: Json, meta: ResponseMeta, end?: Pick<Generation, 'usage'>) => {
+  const sent = asRecord(wire);
+  const isCounted = COUNTS.every((name) => asCount(sent?.[name]) !== undefined);
+  const usage = end && !isCounted ? encodeUsage(end.usage, meta.estimateInput) : sent && {};
+  return { id: responseId(meta), model: meta.model, ...(usage && { usage }) };
 };
 
 /** What makes a whole response of the vendor's one for its caller. */
-export const overlayOf = (value: Json, blocks: AnswerBlock[], meta: ResponseMeta): Json => {
+export const overlayOf = (value: Json, generation: Generation, meta: ResponseMeta): Json => {
+  const { blocks } = generation;
   const seals = blocks.flatMap((block) =>
     block.type === 'thinking' && block.signature !== undefined ? [sealThinking(block)] : [],
   );
   let count = 0;
   return {
-    ...{ id: responseId(meta), model: meta.model },
-    ...(asRecord(value.usage) && { usage: {} }),
+    ...namesOf(value, meta, generation),
     output: asArray(value.output).map((item) =>
       isSealed(item) ? { encrypted_content: seals[count++] } : {},
     ),
@@ -136,16 +150,19 @@ export const relaying = (encoder: StreamEncoder, context: Context): StreamEncode
   let isRelaying = false;
   let count = 0;
 
-  const editsOf = (event: Json): Edit[] => {
+  const editsOf = (event: Json, end: EventOf<'finish'> | undefined): Edit[] => {
     const response = asRecord(event.response);
-    if (response) return responseEdits(response, context, seals, ['response']);
+    if (response) {
+      const named = editsOver(response, namesOf(response, context.meta, end), ['response']);
+      return [...named, ...sealEdits(asArray(response.output), seals, ['response', 'output'])];
+    }
     const seal = event.type === 'response.output_item.done' && isSealed(event.item) && seals.at(-1);
     return seal ? [set(['item', 'encrypted_content'], seal)] : [];
   };
 
-  const relay = ({ data, value }: Received): SseMessage[] => {
+  const relay = ({ data, value }: Received, end?: EventOf<'finish'>): SseMessage[] => {
     const event = value ?? readJsonObject(data) ?? {};
-    const edits = [...editsOf(event), ...sent.numbered(event)];
+    const edits = [...editsOf(event, end), ...sent.numbered(event)];
     const text = spliceText(data, edits);
     sent.note(edits.length === 0 ? event : (readJsonObject(text) ?? event));
     const name = asString(event.type);
@@ -158,7 +175,8 @@ export const relaying = (encoder: StreamEncoder, context: Context): StreamEncode
     if (received) {
       isRelaying = true;
       count = (count + 1) % received.count;
-      return count === 0 ? relay(received) : [];
+      if (count > 0) return [];
+      return relay(received, event.type === 'finish' ? event : undefined);
     }
     if (!isRelaying) return encoder.push(event);
     return event.type === 'finish' ? sent.cut() : [];

@@ -102,7 +102,7 @@ const isShown = (block: AnswerBlock): block is ItemBlock => {
 // --- response ---
 
 /** The counts; `estimate` replaces an input count that the upstream did not send. */
-const encodeUsage = (usage: Usage | undefined, estimate: () => number): Json => {
+export const encodeUsage = (usage: Usage | undefined, estimate: () => number): Json => {
   const { cacheReadTokens, cacheWriteTokens = 0, reasoningTokens, outputTokens = 0 } = usage ?? {};
   const long = usage?.cacheWriteLongTokens;
   const inputTokens = usage?.inputTokens || estimate();
