@@ -18,7 +18,7 @@ import { MAX_ID_LENGTH } from './input.ts';
 import type { AdminRequest, AdminRoute, PlainReply } from './operation.ts';
 import { authorize, type Identity } from './roles.ts';
 
-/** A Lambda handler that responds in one piece. */
+/** What Lambda calls; `writeResponse` sends the response. */
 export type AdminHandler = (event: HttpEvent, context: object) => Promise<PlatformResponse>;
 
 export type AdminHandlerOptions = {

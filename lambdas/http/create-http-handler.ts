@@ -192,7 +192,7 @@ export const createHttpHandler = (options: HttpHandlerOptions): HttpHandler => {
   const handler = middy<Received, Reply>({ timeoutEarlyInMillis: 0 })
     .use([
       receive({ clock, randomBytes, readAddress }),
-      writeReply({ log, corsOrigins, isStreamed: true }),
+      writeReply({ log, corsOrigins }),
       accessLog({ log, clock }),
       errorEnvelope({ log }),
     ])

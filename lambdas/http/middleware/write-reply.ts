@@ -123,11 +123,6 @@ type WriteOptions = {
    * @default none
    */
   corsOrigins?: readonly string[] | undefined;
-  /**
-   * Whether `writeResponse` sends what this returns, which compresses it.
-   * @default false
-   */
-  isStreamed?: boolean;
 };
 
 /** Names the headers of the request that the reply depends on. */
@@ -165,7 +160,7 @@ export const writeReply = (options: WriteOptions) => {
     const { headers, body } = encodeBody(received, reply, options);
     const ids = { 'x-request-id': requestId, 'request-id': requestId };
     const cors = corsHeaders(options.corsOrigins ?? [], received.request, reply);
-    const encoding = options.isStreamed ? encodingHeaders(received.request, body) : {};
+    const encoding = encodingHeaders(received.request, body);
     const all = { ...headers, ...cors, ...encoding, ...varyOf(encoding, cors) };
     const response = {
       statusCode: reply.status,
