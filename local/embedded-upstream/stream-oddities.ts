@@ -77,27 +77,23 @@ const beforeFinish =
       isFinish(message) ? [PAUSE, inserted[protocol] ?? '', message] : [message],
     );
 
-/** Counts of every protocol's names. */
-const countsOf = (count: unknown) =>
-  Object.fromEntries(
-    ['prompt_tokens', 'completion_tokens', 'output_tokens', 'promptTokenCount'].map((name) => [
-      name,
-      count,
-    ]),
-  );
-
-/** Replaces the counts of an event, or of what it holds. */
-const replaceUsage = (value: Json, usage: unknown): Json =>
+/** Replaces the counts of an event, or of what it holds, by `count`, or removes them. */
+const replaceUsage = (value: Json, count: unknown): Json =>
   Object.fromEntries(
     Object.entries(value).map(([name, member]) => {
       if (typeof member !== 'object' || member === null) return [name, member];
-      if (name === 'usage' || name === 'usageMetadata') return [name, usage];
       const holds = name === 'message' || name === 'response';
-      return [name, holds ? replaceUsage({ ...member }, usage) : member];
+      if (holds) return [name, replaceUsage({ ...member }, count)];
+      if (name !== 'usage' && name !== 'usageMetadata') return [name, member];
+      const counts = Object.entries(member).map(([of, own]) => [
+        of,
+        Number(own) >= 0 ? count : own,
+      ]);
+      return [name, count === undefined ? undefined : Object.fromEntries(counts)];
     }),
   );
 
-const withUsage = (usage: unknown) => eachJson((value) => replaceUsage(value, usage));
+const withCounts = (count: unknown) => eachJson((value) => replaceUsage(value, count));
 
 const INDICES = ['index', 'output_index'];
 const BLOCK_END = /content_block_stop|output_text\.done|content_part\.done|output_item\.done/;
@@ -117,9 +113,9 @@ export const STREAM_ODDITIES = {
   'finish-twice': (messages) =>
     messages.flatMap((text) => (isFinish(text) ? [text, text] : [text])),
   'after-end': (messages) => [...messages, ...messages],
-  'no-usage': withUsage(undefined),
-  'negative-usage': withUsage(countsOf(-1)),
-  'huge-usage': withUsage(countsOf('huge')),
+  'no-usage': withCounts(undefined),
+  'negative-usage': withCounts(-1),
+  'huge-usage': withCounts('huge'),
   'shifted-indices': eachJson((value) =>
     Object.fromEntries(
       Object.entries(value).map(([name, index]) => [

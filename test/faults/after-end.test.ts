@@ -2,12 +2,16 @@ import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
+import { CALLER_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { type Listening, listen } from '../../local/loopback.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { modelOn, targetAt } from '../support/models.ts';
+import { conversationOf, PATHS } from '../support/request-forms.ts';
 import { send } from '../support/send.ts';
+import { CREATED_AT } from '../support/strict-upstream/responses-response.ts';
 import { chatWire, messagesWire } from '../support/translate.ts';
+import { WIRES } from '../support/wires.ts';
 
 const chunk = (content: string, finish_reason: string | null = null) => ({
   choices: [{ index: 0, delta: { content }, finish_reason }],
@@ -27,6 +31,23 @@ const MESSAGES = messagesWire([
 ]);
 const STOP = 'event: message_stop\ndata: {"type":"message_stop"';
 
+const ITEM = {
+  ...{ id: 'msg_1', type: 'message', status: 'completed', role: 'assistant' },
+  content: [{ type: 'output_text', text: 'Hello', annotations: [] }],
+};
+const RESPONSE = { id: 'resp_1', object: 'response', created_at: CREATED_AT };
+/** Without the ends of its last event. */
+const RESPONSES = messagesWire([
+  { type: 'response.created', sequence_number: 0, response: { ...RESPONSE, output: [] } },
+  {
+    ...{ type: 'response.completed', sequence_number: 1 },
+    response: { ...RESPONSE, status: 'completed', output: [ITEM] },
+  },
+]).replace(/\}\}\n\n$/, '');
+const GEMINI = `data: ${JSON.stringify({
+  candidates: [{ content: { parts: [{ text: 'Hello' }] }, finishReason: 'STOP' }],
+})}\n\n`;
+
 /** A whole stream and what is behind its end, in one packet: a decoder that reads over an end mark fails in six or seven cells. */
 const STREAMS: Record<string, string> = {
   'chat, by events': `${CHAT}data: [DONE]\n\ndata: ${STRAY}\n\n`,
@@ -37,6 +58,12 @@ const STREAMS: Record<string, string> = {
   'messages, by events': `${MESSAGES}${STOP}}\n\n${messagesWire(block(1, 'STRAY'))}`,
   'messages, by a line of the end': `${MESSAGES}${STOP}}\ndata: STRAY\n\n`,
   'messages, on the line of the end': `${MESSAGES}${STOP}}STRAY\n\n`,
+  'responses, by events': `${RESPONSES}}}\n\nevent: x\ndata: {"type":"response.output_text.delta","delta":"STRAY"}\n\n`,
+  'responses, by a line of the end': `${RESPONSES}}}\ndata: STRAY\n\n`,
+  'responses, on the line of the end': `${RESPONSES}}}STRAY\n\n`,
+  'responses, by other lines': `${RESPONSES}}}\n\nHTTP/1.1 200 OK\r\nx: STRAY\r\n\r\nSTRAY`,
+  // Its end is that of the bytes.
+  'gemini, by other lines': `${GEMINI}HTTP/1.1 200 OK\r\nx: STRAY\r\n\r\nSTRAY`,
   'messages, by other lines': `${MESSAGES}${STOP}}\n\nHTTP/1.1 200 OK\r\nx: STRAY\r\n\r\nSTRAY`,
 };
 
@@ -45,16 +72,18 @@ let fleet: Fleet;
 beforeAll(async () => {
   provider = await listen(
     createServer(async (request, response) => {
-      const { model } = z.object({ model: z.string() }).parse(await json(request));
+      const body = z.object({ model: z.string().optional() }).parse(await json(request));
+      // In the path of Gemini's protocol.
+      const [, named = ''] = /\/models\/([^:]+):/.exec(request.url ?? '') ?? [];
+      const [, index = ''] = /^stream-(\d+)$/.exec(body.model ?? named) ?? [];
       response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.end(STREAMS[model]);
+      response.end(Object.values(STREAMS)[Number(index)]);
     }),
   );
-  const models = Object.keys(STREAMS).map((model, index) => {
-    const protocol = model.startsWith('chat') ? 'chat' : 'messages';
-    return modelOn([targetAt(provider.url, { protocol, model, upstream: `u${index}` })], {
-      id: `on/${index}`,
-    });
+  const models = Object.keys(STREAMS).map((name, index) => {
+    const protocol = WIRES.find((wire) => name.startsWith(wire)) ?? 'chat';
+    const target = { protocol, model: `stream-${index}`, upstream: `u${index}` };
+    return modelOn([targetAt(provider.url, target)], { id: `on/${index}` });
   });
   fleet = await startFleet({ models, clock: systemClock });
 });
@@ -63,24 +92,22 @@ afterAll(async () => {
   await provider.close();
 });
 
-const PATHS = ['/v1/chat/completions', '/v1/messages', '/v1/responses'];
 const CELLS = Object.keys(STREAMS).flatMap((wire, index) =>
-  PATHS.flatMap((path) => [true, false].map((stream) => [wire, path, stream, index] as const)),
+  CALLER_PROTOCOLS.flatMap((family) =>
+    [true, false].map((stream) => [wire, family, stream, index] as const),
+  ),
 );
 
 test.each(CELLS)(
   'what is behind the end of a stream (%s) reaches no caller of %s (stream: %j)',
-  async (_, path, stream, index) => {
+  async (_, family, stream, index) => {
     const turns = [{ role: 'user', content: 'hi' }];
-    const body = { model: `on/${index}`, stream, max_tokens: 50 };
-    const { status, text } = await send(fleet.urls[0] ?? '', path, {
+    const { status, text } = await send(fleet.urls[0] ?? '', PATHS[family], {
       method: 'POST',
       headers: { 'x-api-key': fleet.key, 'content-type': 'application/json' },
       body: JSON.stringify({
-        ...body,
-        ...(path.endsWith('responses')
-          ? { input: turns, max_tokens: undefined, max_output_tokens: 50 }
-          : { messages: turns }),
+        ...{ model: `on/${index}`, stream },
+        ...conversationOf(family, turns),
       }),
     });
     expect([200, 502, 503]).toContain(status);

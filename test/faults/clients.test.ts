@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  CALLER_PROTOCOLS,
+  type CallerProtocolName,
+} from '../../lambdas/protocols/protocol-name.ts';
 import type { Fault } from '../../local/embedded-upstream/faults.ts';
 import { startClientBench } from '../support/client-bench.ts';
-import { FAMILIES, type Family } from '../support/families.ts';
 import { openSocketsAt } from '../support/open-sockets.ts';
 import type { RawClient } from '../support/raw-client.ts';
 
@@ -32,7 +35,7 @@ type Moment = {
 
 const upstreamAsked = () => expect.poll(() => bench.control.calls.length).toBe(1);
 
-/** The heartbeats of both families, which are no content. */
+/** The heartbeats of callers' protocols, which are no content. */
 const BEAT = /: waiting|event: ping/;
 
 const MOMENTS: Moment[] = [
@@ -81,7 +84,8 @@ const MOMENTS: Moment[] = [
   },
   {
     name: 'after the first content',
-    fault: { kind: 'stall', after: 5 },
+    // A stream of responses has four events before its first word.
+    fault: { kind: 'stall', after: 6 },
     modes: [true],
     comes: ({ has }) => has('two'),
     charged: 1,
@@ -90,7 +94,7 @@ const MOMENTS: Moment[] = [
 ];
 
 const CASES = MOMENTS.flatMap(({ modes, ...moment }) =>
-  modes.flatMap((stream) => FAMILIES.map((family) => ({ ...moment, stream, family }))),
+  modes.flatMap((stream) => CALLER_PROTOCOLS.map((family) => ({ ...moment, stream, family }))),
 );
 
 describe.each(Object.entries(WAYS))('a client that %s', (_, goes) => {
@@ -114,13 +118,13 @@ describe.each(Object.entries(WAYS))('a client that %s', (_, goes) => {
 });
 
 describe('a hundred clients that leave at once', () => {
-  const leaveAll = async (family: Family) => {
+  const leaveAll = async (family: CallerProtocolName) => {
     const clients = await Promise.all(
       Array.from({ length: 100 }, (_, at) =>
         bench.ask({
           family,
           stream: at % 2 === 0,
-          prompt: `fault ${at % 4 < 2 ? 'stall=5' : 'stall'}\nsay one two three four five`,
+          prompt: `fault ${at % 4 < 2 ? 'stall=6' : 'stall'}\nsay one two three four five`,
         }),
       ),
     );
@@ -130,7 +134,7 @@ describe('a hundred clients that leave at once', () => {
     for (const { socket } of clients) socket.resetAndDestroy();
   };
 
-  test.each(FAMILIES)(
+  test.each(CALLER_PROTOCOLS)(
     'a hundred %s clients that disconnect at once are charged for the content they got and leave no connection',
     async (family) => {
       const trace = await bench.traceOf(100, () => leaveAll(family));

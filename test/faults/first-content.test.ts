@@ -1,24 +1,38 @@
 import type { ServerResponse } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
+import {
+  CALLER_PROTOCOLS,
+  type CallerProtocolName,
+} from '../../lambdas/protocols/protocol-name.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
 import { startFleet } from '../support/fleet.ts';
 import { type Act, answer, startUpstream } from '../support/fleet-upstream.ts';
 import { CANARIES } from '../support/leak-watch.ts';
 import { modelOn, targetAt } from '../support/models.ts';
+import { conversationOf, PATHS } from '../support/request-forms.ts';
 import { send } from '../support/send.ts';
 import { chatWire, messagesWire } from '../support/translate.ts';
+import { WIRES, type Wire } from '../support/wires.ts';
 
 const USAGE = { input_tokens: 1, output_tokens: 1 };
 /** What a provider sends before the model has generated a token. */
-const OPENINGS = {
+const OPENINGS: Record<Wire, string> = {
   chat: chatWire([{ choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] }], ''),
   messages: messagesWire([
     { type: 'message_start', message: { id: 'm', usage: USAGE } },
     { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
   ]),
+  responses: messagesWire([
+    { type: 'response.created', response: { id: 'resp_1', object: 'response', output: [] } },
+    {
+      ...{ type: 'response.output_item.added', output_index: 0 },
+      item: { type: 'message', id: 'msg_1', role: 'assistant', content: [] },
+    },
+  ]),
+  gemini: `data: ${JSON.stringify({ candidates: [{ content: { parts: [{ text: '' }] } }] })}\n\n`,
 };
 const PINGS: typeof OPENINGS = {
-  chat: ': ping\n\n',
+  ...{ chat: ': ping\n\n', responses: ': ping\n\n', gemini: ': ping\n\n' },
   messages: messagesWire([{ type: 'ping' }]),
 };
 const IDLE_MS = 60_000;
@@ -26,7 +40,7 @@ const IDLE_MS = 60_000;
 const OTHER_TIMERS = 1;
 
 /** A router on a stalling target and a healthy one; `reads` counts those for which the router waits. */
-const startStalled = async (protocol: keyof typeof OPENINGS) => {
+const startStalled = async (protocol: Wire) => {
   const counting = createCountingClock(Date.UTC(2026, 10, 21, 12));
   let reads = 0;
   const clock: typeof counting = {
@@ -52,30 +66,27 @@ const startStalled = async (protocol: keyof typeof OPENINGS) => {
     secret: CANARIES.upstreamKey,
   });
   onTestFinished(() => fleet.close());
-  const ask = (stream: boolean) =>
-    send(fleet.urls[0] ?? '', '/v1/messages', {
+  const ask = (family: CallerProtocolName, stream: boolean) =>
+    send(fleet.urls[0] ?? '', PATHS[family], {
       method: 'POST',
       headers: { 'x-api-key': fleet.key },
       body: JSON.stringify({
-        model: 'vendor/model',
-        stream,
-        max_tokens: 100,
-        messages: [{ role: 'user', content: 'hi' }],
+        ...{ model: 'vendor/model', stream },
+        ...conversationOf(family, [{ role: 'user', content: 'hi' }]),
       }),
     });
   return { clock, held, healthy, stalled, fleet, ask, reads: () => reads - OTHER_TIMERS };
 };
 
-test.each([
-  ['chat', true],
-  ['chat', false],
-  ['messages', true],
-  ['messages', false],
-] as const)(
-  'an upstream of %s that opens and then only pings is left after 30 s, streamed: %s',
-  async (protocol, stream) => {
+const CELLS = WIRES.flatMap((wire) =>
+  CALLER_PROTOCOLS.map((family, at) => [wire, family, at !== WIRES.indexOf(wire) % 2] as const),
+);
+
+test.each(CELLS)(
+  'an upstream of %s that opens and then only pings is left after 30 s for a caller of %s, streamed: %s',
+  async (protocol, family, stream) => {
     const { clock, held, healthy, stalled, fleet, ask, reads } = await startStalled(protocol);
-    const asked = ask(stream);
+    const asked = ask(family, stream);
     // What is sent with the head is there when it is read.
     await expect.poll(reads).toBe(1);
     for (let ping = 1; ping <= 5; ping += 1) {

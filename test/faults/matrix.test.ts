@@ -35,14 +35,17 @@ const isChosen = ({ family, wire, stream, hasSecond }: Mode, row: number): boole
   return turn % 3 === 0 && stream === (turn % 2 === 0) && hasSecond === turn % 8 >= 6;
 };
 
+const isRelay = ({ family, wire, stream }: Mode): boolean =>
+  stream && family === wire && wire === 'responses';
+
 /** Half of the cells have an idempotency key, with each value of every other property: it changes no outcome. */
 const isKeyed = ({ family, stream, hasSecond }: Mode): boolean =>
   ((family === 'chat') === stream) === hasSecond;
 
-const cells = ROWS.flatMap(({ expected, on, ...row }, index) =>
+const cells = ROWS.flatMap(({ expected, on, relayed, ...row }, index) =>
   MODES.filter((mode) => isChosen(mode, index)).map((mode) => ({
     cell: { ...row, ...mode, isKeyed: isKeyed(mode) },
-    expected: on?.[mode.wire] ?? expected,
+    expected: (isRelay(mode) && relayed) || (on?.[mode.wire] ?? expected),
   })),
 );
 

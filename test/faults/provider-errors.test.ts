@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  CALLER_PROTOCOLS,
+  type CallerProtocolName,
+} from '../../lambdas/protocols/protocol-name.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
-import type { Family } from '../support/families.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { CANARIES } from '../support/leak-watch.ts';
 import { modelOn, targetAt } from '../support/models.ts';
@@ -11,14 +14,9 @@ import {
   startRejectingProvider,
   textOf,
 } from '../support/provider-errors.ts';
+import { conversationOf, PATHS } from '../support/request-forms.ts';
 import { send } from '../support/send.ts';
 import { parseJson } from '../support/sse-text.ts';
-
-const PATHS: Record<Family, string> = {
-  chat: '/v1/chat/completions',
-  messages: '/v1/messages',
-};
-const FAMILIES: Family[] = ['chat', 'messages'];
 
 /** The error with the secrets before its message, so that the cap does not remove them. */
 const planted = (error: ProviderError): string =>
@@ -27,7 +25,18 @@ const planted = (error: ProviderError): string =>
     (start) => `${start}${JSON.stringify(PLANTED_TEXT).slice(1, -1)} `,
   );
 
-const cells = PROVIDER_ERRORS.flatMap((error, index) =>
+/** The errors of a vendor that its other protocol has too; the one with a parameter names that of chat. */
+const OWN: Record<string, ProviderError['protocol']> = { gemini: 'gemini', openai: 'responses' };
+const ownErrors = PROVIDER_ERRORS.flatMap((error): ProviderError[] => {
+  const { id, body, param } = error;
+  const protocol = OWN[id.split(':')[0] ?? ''];
+  if (!protocol || param !== undefined) return [];
+  // Only Gemini's address for chat wraps an error in a list.
+  const own = Array.isArray(body) ? (body[0] as unknown) : body;
+  return [{ ...error, protocol, id: `${id} on ${protocol}`, body: own }];
+});
+
+const cells = [...PROVIDER_ERRORS, ...ownErrors].flatMap((error, index) =>
   ['plain', 'planted'].map((variant) => ({ error, variant, model: `${variant}-${index}` })),
 );
 
@@ -56,26 +65,24 @@ afterAll(async () => {
 });
 
 /** Fields that the errors name, each as its protocol spells it. */
-const SENT = {
-  max_tokens: 100_000,
-  temperature: 0.2,
-  messages: [{ role: 'user', content: `${CANARIES.prompt} say one` }],
-};
-const BY_FAMILY: Record<Family, object> = {
-  chat: {
-    ...SENT,
-    reasoning_effort: 'low',
-    tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }],
-  },
-  messages: { ...SENT, tools: [{ name: 'f', input_schema: { type: 'object' } }] },
+const TURNS = [{ role: 'user', content: `${CANARIES.prompt} say one` }];
+const FUNCTION = { name: 'f', parameters: { type: 'object' } };
+const BY_FAMILY: Record<CallerProtocolName, object> = {
+  chat: { reasoning_effort: 'low', tools: [{ type: 'function', function: FUNCTION }] },
+  messages: { tools: [{ name: 'f', input_schema: { type: 'object' } }] },
+  responses: { reasoning: { effort: 'low' }, tools: [{ type: 'function', ...FUNCTION }] },
 };
 
-const ask = async (family: Family, model: string) => {
+const ask = async (family: CallerProtocolName, model: string) => {
   const before = fleet.lines().length;
   const sent = await send(fleet.urls[0] ?? '', PATHS[family], {
     method: 'POST',
     headers: { 'x-api-key': fleet.key },
-    body: JSON.stringify({ model: `vendor/${model}`, ...BY_FAMILY[family] }),
+    body: JSON.stringify({
+      ...{ model: `vendor/${model}`, temperature: 0.2 },
+      ...conversationOf(family, TURNS, 100_000),
+      ...BY_FAMILY[family],
+    }),
   });
   const { error } = parseJson(sent.text) as { error: Record<string, unknown> };
   return { ...sent, told: error, lines: fleet.lines().slice(before) };
@@ -124,7 +131,7 @@ describe('a published provider error has its class, status and reason', () => {
 describe('secrets that a provider echoes', () => {
   const inside = [...PLANTED_SECRETS, CANARIES.prompt, '\\u001b', '\\u202e'];
 
-  test.each(FAMILIES)(
+  test.each(CALLER_PROTOCOLS)(
     'secrets planted in every provider error reach no caller of %s and no log',
     async (family) => {
       const answers = await Promise.all(plantedCells.map(({ model }) => ask(family, model)));

@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { FAMILIES } from '../support/families.ts';
+import {
+  CALLER_PROTOCOLS,
+  type CallerProtocolName,
+} from '../../lambdas/protocols/protocol-name.ts';
 import { startLab } from '../support/fleet-lab.ts';
 import type { Act } from '../support/fleet-upstream.ts';
 import { openSocketsAt } from '../support/open-sockets.ts';
 import { connectTo, postBytes } from '../support/raw-client.ts';
+import { conversationOf, PATHS } from '../support/request-forms.ts';
 import { chatWire } from '../support/translate.ts';
-
-const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages' };
 
 const WORDS = chatWire([
   { choices: [{ index: 0, delta: { content: 'x'.repeat(16_000) }, finish_reason: null }] },
@@ -29,17 +31,15 @@ const MOST_BYTES = 32_000_000;
 const MOST_TOKENS = 10_000_000;
 
 /** A client that reads the beginning of an endless answer and then no more. */
-const startSleeper = async (family: keyof typeof PATHS, slowClients = {}) => {
+const startSleeper = async (family: CallerProtocolName, slowClients = {}) => {
   const model = { max_output_tokens: MOST_TOKENS };
   const lab = await startLab([talkForever], { model, slowClients });
   const { fleet, primary } = lab;
   const url = fleet.urls[0] ?? '';
   const client = await connectTo(url);
   const body = {
-    model: 'vendor/model',
-    stream: true,
-    max_tokens: MOST_TOKENS,
-    messages: [{ role: 'user', content: 'canary-prompt' }],
+    ...{ model: 'vendor/model', stream: true },
+    ...conversationOf(family, [{ role: 'user', content: 'canary-prompt' }], MOST_TOKENS),
   };
   client.socket.write(postBytes(PATHS[family], fleet.key, body));
   await client.has('xxx');
@@ -58,7 +58,7 @@ const startSleeper = async (family: keyof typeof PATHS, slowClients = {}) => {
   return { ...lab, url, client, sentByUpstream, untilHeldBack };
 };
 
-describe.each(FAMILIES)('a client of %s that stops reading', (family) => {
+describe.each(CALLER_PROTOCOLS)('a client of %s that stops reading', (family) => {
   test('a client that stops reading pauses the upstream until it reads again', async () => {
     const { client, primary, fleet, clock, untilHeldBack, sentByUpstream } =
       await startSleeper(family);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Edge, startEdge } from '../support/edge.ts';
 import { openSocketsAt } from '../support/open-sockets.ts';
 import { connectTo, postBytes, type RawClient } from '../support/raw-client.ts';
+import { PATHS } from '../support/request-forms.ts';
 import { send } from '../support/send.ts';
 
 /** The shipped limits are 10 and 60 seconds, by the system's own clock. */
@@ -13,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => edge.close());
 
-const FAMILIES = ['/v1/chat/completions', '/v1/messages'];
+const FAMILIES = Object.values(PATHS);
 
 /** A request with a long body, cut after `body` bytes of it. */
 const cut = (path: string, body: number): string => {

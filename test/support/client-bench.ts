@@ -1,7 +1,10 @@
 import { expect } from 'vitest';
+import {
+  CALLER_PROTOCOLS,
+  type CallerProtocolName,
+} from '../../lambdas/protocols/protocol-name.ts';
 import type { Fault } from '../../local/embedded-upstream/faults.ts';
 import { createCountingClock } from './counting-clock.ts';
-import { FAMILIES, type Family } from './families.ts';
 import { startFleet } from './fleet.ts';
 import { startInstantUpstream } from './instant-upstream.ts';
 import { CANARIES } from './leak-watch.ts';
@@ -9,19 +12,14 @@ import type { LogLine } from './log-line.ts';
 import { modelOn, targetAt } from './models.ts';
 import { openSocketsAt } from './open-sockets.ts';
 import { connectTo, postBytes, type RawClient } from './raw-client.ts';
+import { conversationOf, PATHS } from './request-forms.ts';
 import { send } from './send.ts';
 
-const PATHS: Record<Family, string> = {
-  chat: '/v1/chat/completions',
-  messages: '/v1/messages',
-};
-const OTHER: Record<Family, Family> = {
-  chat: 'messages',
-  messages: 'chat',
-};
+/** The protocol of the second target. */
+const OTHER = { chat: 'messages', messages: 'chat', responses: 'gemini' } as const;
 
 export type Question = {
-  family: Family;
+  family: CallerProtocolName;
   stream: boolean;
   fault?: Fault;
   prompt?: string;
@@ -40,7 +38,7 @@ export type Trace = {
 export const startClientBench = async () => {
   const clock = createCountingClock(Date.UTC(2026, 10, 21, 12));
   const embedded = await startInstantUpstream(CANARIES.upstreamKey, clock);
-  const models = FAMILIES.map((family) =>
+  const models = CALLER_PROTOCOLS.map((family) =>
     modelOn(
       [family, OTHER[family]].map((protocol) =>
         targetAt(embedded.baseUrl(protocol), { protocol, upstream: protocol }),
@@ -54,10 +52,8 @@ export const startClientBench = async () => {
   const { control } = embedded;
 
   const bodyOf = ({ family, stream, prompt = 'say one two three four five' }: Question) => ({
-    model: `vendor/${family}`,
-    stream,
-    max_tokens: 100_000,
-    messages: [{ role: 'user', content: prompt }],
+    ...{ model: `vendor/${family}`, stream },
+    ...conversationOf(family, [{ role: 'user', content: prompt }], 100_000),
   });
   const bytesOf = (question: Question) =>
     postBytes(PATHS[question.family], fleet.key, bodyOf(question));
@@ -73,7 +69,7 @@ export const startClientBench = async () => {
   };
 
   /** An ordinary answer to an ordinary client. */
-  const expectNextAnswered = async (family: Family) => {
+  const expectNextAnswered = async (family: CallerProtocolName) => {
     const sent = await send(url, PATHS[family], {
       method: 'POST',
       headers: { 'x-api-key': fleet.key },

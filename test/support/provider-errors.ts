@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
+import { UPSTREAM_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 import { listen } from '../../local/loopback.ts';
 
 /** An error as a provider publishes it, and what becomes of it. */
 const ProviderError = z.strictObject({
   name: z.string(),
   status: z.int(),
-  protocol: z.enum(['chat', 'messages']).default('chat'),
+  protocol: z.enum(UPSTREAM_PROTOCOLS).default('chat'),
   /** JSON, or the text of a page. */
   body: z.unknown(),
   kind: z.string(),
@@ -35,7 +36,7 @@ export const PROVIDER_ERRORS: ProviderError[] = readdirSync(folder).flatMap((fil
 export const textOf = ({ body }: Pick<ProviderError, 'body'>): string =>
   typeof body === 'string' ? body : JSON.stringify(body);
 
-const Asked = z.object({ model: z.string() });
+const Asked = z.object({ model: z.string().optional() });
 
 /** A provider that answers each model with the error of `errorOf`. */
 export const startRejectingProvider = async (
@@ -43,7 +44,9 @@ export const startRejectingProvider = async (
 ) => {
   const server = createServer(async (request, response) => {
     const { model } = Asked.parse(await json(request));
-    const { status, text } = errorOf(model);
+    // In the path of Gemini's protocol.
+    const [, named = ''] = /\/models\/([^:]+):/.exec(request.url ?? '') ?? [];
+    const { status, text } = errorOf(model ?? named);
     response.writeHead(status, { 'content-type': 'application/json' }).end(text);
   });
   return listen(server);

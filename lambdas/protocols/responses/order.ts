@@ -205,6 +205,8 @@ export const createOrder = () => {
     const type = asString(event.type) ?? '';
     const index = asNumber(event.output_index);
     const sent = asRecord(event.response);
+    // Clients reject what comes before the beginning, such as a server's own event.
+    if (!isGoing && !type.startsWith('response.')) return [];
     begin(type, sent);
     isNumbered &&= event.sequence_number !== undefined;
     const item = asRecord(event.item) ?? {};
