@@ -77,17 +77,6 @@ export const shareAlarm = (
 /** One in 10,000, in percent. */
 const RARE = 0.01;
 
-type Rare = Pick<ShareOptions, 'whole' | 'label'> & {
-  event: Metric;
-  /** Events in 15 minutes. */
-  atLeast: number;
-  /**
-   * Percent of the whole.
-   * @default one in 10,000
-   */
-  above?: number;
-};
-
 /**
  * The share of a rare event. At 1,000 requests per second a few in 15 minutes are usual, and
  * at a few requests per minute they are not: the alarm needs both the count and the share.
@@ -98,7 +87,16 @@ export const rareShare = ({
   atLeast: atLeastPart,
   above = RARE,
   label,
-}: Rare): ReturnType<typeof shareAlarm> =>
+}: Pick<ShareOptions, 'whole' | 'label'> & {
+  event: Metric;
+  /** Events in 15 minutes. */
+  atLeast: number;
+  /**
+   * Percent of the whole.
+   * @default one in 10,000
+   */
+  above?: number;
+}): ReturnType<typeof shareAlarm> =>
   shareAlarm({
     ...{ part: { of: [event] }, whole, above, atLeastPart, label },
     period: Duration.minutes(15),

@@ -7,15 +7,13 @@ import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import type { Stage } from './stage.ts';
 
-export type AlarmTopicProps = { stage: Stage };
-
 /**
  * The topic that alarms publish to: encrypted, TLS only, with `stage.alarmEmail` subscribed if set.
  */
 export class AlarmTopic extends Construct {
   readonly topic: Topic;
 
-  constructor(scope: Construct, id: string, { stage }: AlarmTopicProps) {
+  constructor(scope: Construct, id: string, { stage }: { stage: Stage }) {
     super(scope, id);
     // A customer managed key: CloudWatch may not use the AWS managed key of SNS, and alarms that
     // cannot publish fail without an error.

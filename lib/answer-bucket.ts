@@ -9,13 +9,11 @@ import type { Stage } from './stage.ts';
 /** What the names of responses that callers store begin with (stores/dynamo/response-store.ts). */
 const STORED = 'responses/';
 
-export type AnswerBucketProps = { stage: Stage };
-
 /** The bucket for kept responses above the size of a table's item; it empties itself. */
 export class AnswerBucket extends Construct {
   readonly bucket: Bucket;
 
-  constructor(scope: Construct, id: string, { stage }: AnswerBucketProps) {
+  constructor(scope: Construct, id: string, { stage }: { stage: Stage }) {
     super(scope, id);
     const { kmsKey, replayHours, stateDays } = stage;
     this.bucket = new Bucket(this, 'Bucket', {

@@ -27,8 +27,6 @@ export type Table = Pick<ITableV2, 'tableArn' | 'tableName'> & {
   readonly tableStreamArn?: string | undefined;
 };
 
-export type TablesProps = { stage: Stage };
-
 /** Tables that can outlive their stack; answers expire. */
 type KeptTableName = Exclude<TableName, 'answers'>;
 
@@ -47,7 +45,7 @@ export class Tables extends Construct implements Record<KeptTableName, Table> {
   /** Undefined if the stage keeps no responses. */
   readonly answers: Table | undefined;
 
-  constructor(scope: Construct, id: string, { stage }: TablesProps) {
+  constructor(scope: Construct, id: string, { stage }: { stage: Stage }) {
     super(scope, id);
     const shared = {
       partitionKey: text(PARTITION_KEY),

@@ -63,11 +63,9 @@ const eventIn = (data: string): unknown => {
   return event;
 };
 
-type Sent = { key: string; api: CallerApi; asked: Asked; signal: AbortSignal };
-
 /** Streams a response; returns the request's id. @throws ApiFailure, which has the id too */
 export const streamPieces = async (
-  { key, api, asked, signal }: Sent,
+  { key, api, asked, signal }: { key: string; api: CallerApi; asked: Asked; signal: AbortSignal },
   onPiece: (piece: Piece) => void,
 ): Promise<string> => {
   const { path, bodyOf, piecesOf } = CALLER_APIS[api];

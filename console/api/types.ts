@@ -70,7 +70,6 @@ export type Measured = OfRecent & {
   targets: TargetMeasure[];
 };
 export type Incident = PublicIncident;
-export type Incidents = OfRecent & List<Incident>;
 export type Check = { check: string; result: string; place?: string; reason?: string };
 
 /** The response of a rotation. */
@@ -129,7 +128,7 @@ export type Replies = Record<BudgetChange, Budget> & {
   'requests.show': RequestRecord;
   'audit.list': PagedList<AuditEntry>;
   overview: Overview;
-  'incidents.list': Incidents;
+  'incidents.list': OfRecent & List<Incident>;
   'models.list': List<{ id: string }>;
   'targets.measured': Measured;
   checks: { checks: Check[] };

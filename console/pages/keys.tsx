@@ -53,10 +53,8 @@ export const KeysPage = () => {
   return <ProjectKeys key={chosen} project={chosen} />;
 };
 
-type KeySearchProps = { value: string; onChange: (text: string) => void };
-
 /** A pasted key is looked for in every project, by its hash. */
-const KeySearch = (props: KeySearchProps) => {
+const KeySearch = (props: { value: string; onChange: (text: string) => void }) => {
   const { session } = useShared();
   const { follow } = useLatest();
   const keep = (typed: string) => {

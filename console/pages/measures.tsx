@@ -52,9 +52,7 @@ export const MEASURES: Column<Measurable>[] = [
   },
 ];
 
-type ModelRow = { model: string } & Measurable;
-
-const MODEL_COLUMNS: Column<ModelRow>[] = [
+const MODEL_COLUMNS: Column<{ model: string } & Measurable>[] = [
   {
     title: 'Model',
     cell: ({ model }) => (

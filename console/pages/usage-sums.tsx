@@ -59,9 +59,7 @@ export const Sums = ({ sums, before }: { sums: UsageSums; before: UsageSums | un
   </dl>
 );
 
-type KindRow = { kind: string; quantity: number; cost_usd: number };
-
-const KINDS: Column<KindRow>[] = [
+const KINDS: Column<{ kind: string; quantity: number; cost_usd: number }>[] = [
   {
     title: 'Kind',
     cell: ({ kind }) => kind.replaceAll('_', ' '),

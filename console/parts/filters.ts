@@ -60,8 +60,7 @@ export const FAULTS = [
 
 /** Any text. */
 const TEXT = 'text';
-type Options = readonly { value: string; isDefault?: true }[];
-type Filter = Options | typeof TEXT;
+type Filter = readonly { value: string; isDefault?: true }[] | typeof TEXT;
 
 /** What the address of each page may have behind its `?`, with its default: the first, unless another is marked. */
 const FILTERS = {

@@ -20,14 +20,12 @@ export const dollars = (value: number): string => {
   return `$${value.toLocaleString(LOCALE, { minimumFractionDigits: 2, maximumFractionDigits: Math.max(2, digits) })}`;
 };
 
-type Cost = {
+/** A cost of which a part is estimated (`~`), or which is more than is known (`≥`): docs/costs.md. */
+export const costText = (sums: {
   cost_usd: number;
   cost_estimated_usd?: number | undefined;
   incomplete_requests?: number | undefined;
-};
-
-/** A cost of which a part is estimated (`~`), or which is more than is known (`≥`): docs/costs.md. */
-export const costText = (sums: Cost): string => {
+}): string => {
   const mark = sums.incomplete_requests ? '≥ ' : sums.cost_estimated_usd ? '~ ' : '';
   return mark + dollars(sums.cost_usd);
 };

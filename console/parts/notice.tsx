@@ -2,9 +2,7 @@ import { useEffect } from 'preact/hooks';
 import { useBriefly } from './briefly.ts';
 
 const SHOWN_MS = 6_000;
-
-type Listener = (text: string) => void;
-let listener: Listener = () => {};
+let listener: (text: string) => void = () => {};
 
 /** Reports the result of an action, on the screen and to screen readers. */
 export const announce = (text: string): void => listener(text);

@@ -3,7 +3,6 @@ export const KEY_VARIABLE = 'ROUTER_API_KEY';
 
 type Address = { url: string; model: string; prompt?: string };
 const PROMPT = 'Hello!';
-export type Snippet = { id: string; title: string; code: string };
 
 const quoted = (text: string): string => JSON.stringify(text);
 /** Single-quoted for the shell. A model's id may contain quotes. */
@@ -67,7 +66,7 @@ const curl = ({ url, model, prompt = PROMPT }: Address): string => {
 };
 
 /** The ways to use a key, at the address and with a model that it may use. */
-export const snippetsFor = (address: Address): Snippet[] => [
+export const snippetsFor = (address: Address): { id: string; title: string; code: string }[] => [
   { id: 'openai', title: 'OpenAI SDK', code: openai(address) },
   { id: 'anthropic', title: 'Anthropic SDK', code: anthropic(address) },
   { id: 'claude-code', title: 'Claude Code', code: claudeCode(address) },

@@ -20,8 +20,6 @@ const NANOS = 1e9;
 /** One item lists them. */
 const MAX_BUDGETS = 1_000;
 
-type Parts = OwnerParts & { budgets: BudgetStore; clock: Clock };
-
 const publicBudget = (budget: Budget) => ({
   scope: budget.scope,
   id: budget.name,
@@ -52,7 +50,7 @@ const publicState = (budget: Budget, state: BudgetState, now: number) => ({
   ...forecast(budget, state, now),
 });
 
-export const budgetHandlers = (parts: Parts) => {
+export const budgetHandlers = (parts: OwnerParts & { budgets: BudgetStore; clock: Clock }) => {
   const { budgets, lifecycle, clock } = parts;
   const ownerOf = createOwnerOf(parts);
 

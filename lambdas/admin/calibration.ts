@@ -12,15 +12,6 @@ import { readPage } from './page.ts';
 import { projectsSeenBy } from './projects.ts';
 import { type Placed, placedTargets } from './targets.ts';
 
-export type CalibrationParts = {
-  models: Parameters<typeof placedTargets>[0];
-  records: Pick<RecordStore, 'listRecords'>;
-  projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
-  /** Fits a target's framing to receipts; undefined if they are too few. */
-  calibrate(receipts: Receipt[], target: Target): Calibration | undefined;
-  clock: Clock;
-};
-
 /** The newest receipts that are read: a fit of more takes longer and is hardly better. */
 const MAX_RECEIPTS = 300;
 
@@ -39,7 +30,14 @@ const receiptOf = ({ promptCounts = [], inputTokens = 0 }: RequestRecord): Recei
 });
 
 /** What each target counts per message, tool and text, by what its provider has counted. */
-export const createCalibration = (parts: CalibrationParts) => {
+export const createCalibration = (parts: {
+  models: Parameters<typeof placedTargets>[0];
+  records: Pick<RecordStore, 'listRecords'>;
+  projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
+  /** Fits a target's framing to receipts; undefined if they are too few. */
+  calibrate(receipts: Receipt[], target: Target): Calibration | undefined;
+  clock: Clock;
+}) => {
   const { models, records, projects, calibrate, clock } = parts;
 
   const publicCalibration = ({ place, target }: Placed, found: RequestRecord[]) => {

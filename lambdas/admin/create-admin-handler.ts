@@ -111,13 +111,10 @@ export const createOperate =
 /** Who makes the request, in the place of Lambda's context, which every middleware hands on. */
 type AdminContext = InvocationContext & { identity: Identity | undefined };
 
-type Middlewares = Pick<AdminHandlerOptions, 'log' | 'clock' | 'randomBytes'>;
-type Serve = (received: Received, context: object) => Promise<PlainReply>;
-
 /** Serves requests behind the router's middlewares; errors use the envelope of the chat protocol. */
 export const withMiddlewares = (
-  { log, clock, randomBytes }: Middlewares,
-  serve: Serve,
+  { log, clock, randomBytes }: Pick<AdminHandlerOptions, 'log' | 'clock' | 'randomBytes'>,
+  serve: (received: Received, context: object) => Promise<PlainReply>,
 ): AdminHandler => {
   const handler = middy<Received, PlainReply>({ timeoutEarlyInMillis: 0 })
     .use([

@@ -14,16 +14,6 @@ import { readPage } from './page.ts';
 import { projectsSeenBy, requireProject } from './projects.ts';
 import { EXPORT_CURSOR, type ExportQuery } from './queries.ts';
 
-type Parts = {
-  models: readonly { id: string; owned_by: string }[];
-  records: Pick<RecordStore, 'listRecords'>;
-  history: Pick<HistoryStore, 'readRows' | 'readProgress'>;
-  projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
-  keys: Pick<KeyStore, 'listKeys'>;
-  clock: Clock;
-  settledUntil?: (() => number) | undefined;
-};
-
 /** Rows of the history, of which each becomes some 5 of 1.3 KB; a response has at most 6 MB. */
 const PAGE_ROWS = 400;
 type Asked = ExportQuery & { ids: string[]; from: number; to: number };
@@ -60,7 +50,15 @@ const recordBefore = (place: string | undefined) => {
 };
 
 /** Costs and usage in the forms of finance tools, billing systems and warehouses, page by page. */
-export const createExport = (parts: Parts) => {
+export const createExport = (parts: {
+  models: readonly { id: string; owned_by: string }[];
+  records: Pick<RecordStore, 'listRecords'>;
+  history: Pick<HistoryStore, 'readRows' | 'readProgress'>;
+  projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
+  keys: Pick<KeyStore, 'listKeys'>;
+  clock: Clock;
+  settledUntil?: (() => number) | undefined;
+}) => {
   const { models, records, history, projects, keys, clock } = parts;
   const { settledUntil = () => clock.now() - HOUR_MS } = parts;
 

@@ -29,11 +29,9 @@ export type Incident = {
   outcomes: readonly boolean[];
   isOlder: boolean;
 };
-
-type Listed = Pick<RequestRecord, 'id' | 'projectId'> & { keyId?: string; model?: string };
 type Failure = Pick<Incident, 'explanation' | 'error' | 'target' | 'outcomes' | 'recoveredAt'> & {
   at: number;
-  listed: Listed;
+  listed: Pick<RequestRecord, 'id' | 'projectId'> & { keyId?: string; model?: string };
   isAnswered: boolean;
 };
 

@@ -41,12 +41,10 @@ export const readRecent = async <Item extends RecordPlace & { startedAt: number 
   return { found, isAll, since: formatInstant(since) };
 };
 
-type KeyRef = { keyId?: string | undefined; projectId: string };
-
 /** Names of keys are looked up by the admin API: a record has the id only. One read for each key. */
 export const readKeyNames = async (
   keys: Pick<KeyStore, 'findKeyById'>,
-  refs: readonly KeyRef[],
+  refs: readonly { keyId?: string | undefined; projectId: string }[],
 ) => {
   const projectOf = new Map(
     refs.flatMap(({ keyId, projectId }) => (keyId === undefined ? [] : [[keyId, projectId]])),

@@ -77,10 +77,8 @@ export const readTargetStates = async ({
   return new Map(await Promise.all([...new Set(placedTargets(models).map(nameOf))].map(read)));
 };
 
-type Parts = RetirementParts & LimitParts & BreakerParts;
-
 /** The catalog's targets in the order of failover, with the state of their breakers and their prices. */
-export const createListTargets = (parts: Parts) => {
+export const createListTargets = (parts: RetirementParts & LimitParts & BreakerParts) => {
   const list: Operation<'targets.list'> = async () => {
     const placed = placedTargets(parts.models);
     const [states, keysUsing, limits] = await Promise.all([

@@ -12,15 +12,6 @@ import { requireProject } from './projects.ts';
 /** Both secrets sign for so long after a change, in which its receiver learns the new one. */
 const OVERLAP_MS = DAY_MS;
 
-type Parts = {
-  projects: Pick<ProjectStore, 'findProject'>;
-  openWebhooks?: (() => WebhookStore) | undefined;
-  /** Whether an address may be of this machine and its network, and without TLS. @default false */
-  mayReachInner?: boolean | undefined;
-  clock: Clock;
-  randomBytes: RandomBytes;
-};
-
 /** Without its secrets. */
 const publicWebhook = (project: string, { url, setAt, previous }: Webhook, now: number) => ({
   project,
@@ -46,7 +37,14 @@ const checkUrl = (text: string, mayReachInner: boolean): void => {
 };
 
 /** The address to which the events of a project's background responses are sent, and the secret that signs them. */
-export const webhookHandlers = (parts: Parts) => {
+export const webhookHandlers = (parts: {
+  projects: Pick<ProjectStore, 'findProject'>;
+  openWebhooks?: (() => WebhookStore) | undefined;
+  /** Whether an address may be of this machine and its network, and without TLS. @default false */
+  mayReachInner?: boolean | undefined;
+  clock: Clock;
+  randomBytes: RandomBytes;
+}) => {
   const { projects, mayReachInner = false, clock, randomBytes } = parts;
   const open = (): WebhookStore => {
     if (parts.openWebhooks) return parts.openWebhooks();

@@ -5,9 +5,7 @@ import { decimalOf } from '../support/decimal.ts';
 
 /** Version of the FinOps Open Cost and Usage Specification whose columns these are. */
 export const FOCUS_VERSION = '1.4';
-
-type Cell = string | null;
-export type FocusRow = Record<string, Cell>;
+export type FocusRow = Record<string, string | null>;
 
 export type FocusNames = {
   /** The account that pays the providers. */

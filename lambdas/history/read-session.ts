@@ -7,8 +7,6 @@ import { publicSums } from './read-usage.ts';
 /** Records that are read to find those of a session: about 10 MB, and a second. */
 const MOST_READ = 10_000;
 
-export type SessionRange = { projectId: string; session: string; from: number; to: number };
-
 /** What is known of a session, from its records: there is no index, which would double the price of writing them. */
 export type Session = {
   /** The newest first. */
@@ -20,7 +18,7 @@ export type Session = {
 /** The requests of a project's session; none if no record names it. */
 export const readSession = async (
   records: Pick<RecordStore, 'listRecords'>,
-  { session, ...range }: SessionRange,
+  { session, ...range }: { projectId: string; session: string; from: number; to: number },
 ): Promise<Session> => {
   const found: RequestRecord[] = [];
   let read = 0;

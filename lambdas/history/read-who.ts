@@ -88,15 +88,11 @@ const createWhoGroups = (by: WhoGrouping) => {
   };
 };
 
-type ReadsUsage = Pick<HistoryStore, 'readRows' | 'readSpent'>;
-
-type AnyGrouping = Grouping | WhoGrouping;
-
 /** Sums of several ranges by names of their rows or by dimensions; the rows are read once. */
 export const readGroups = async (
-  history: ReadsUsage,
+  history: Pick<HistoryStore, 'readRows' | 'readSpent'>,
   ranges: DayRange[],
-  { by, key }: { by: AnyGrouping[]; key?: string | undefined },
+  { by, key }: { by: (Grouping | WhoGrouping)[]; key?: string | undefined },
 ) => {
   const total = createUsageGroups('project');
   const groups = by.map((name) =>

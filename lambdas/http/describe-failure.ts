@@ -1,7 +1,5 @@
 import type { LogEvents } from '../log-events.ts';
 
-type Described = Omit<LogEvents['request_failed'], 'requestId'>;
-
 /** Causes nest two or three deep; a longer chain is a loop. */
 const MAX_CAUSES = 5;
 
@@ -42,7 +40,7 @@ const originOf = (error: Error): string | undefined => {
  * What a log may know of a failure: names, kinds, statuses and codes along the chain of causes, and the
  * place. Never a message: those may quote a caller or an upstream.
  */
-export const describeFailure = (error: unknown): Described => {
+export const describeFailure = (error: unknown): Omit<LogEvents['request_failed'], 'requestId'> => {
   const chain = chainOf(error);
   const innermost = chain.at(-1);
   if (!innermost) return { failure: typeof error };

@@ -47,8 +47,6 @@ export type PublicPrices = {
   cached_input_price_per_m?: number | undefined;
 };
 
-type Priced = { prices?: Prices | undefined };
-
 const publicPrices = new WeakMap<PublicPrices, Prices>();
 
 const pricesOfModel = (model: PublicPrices): Prices => {
@@ -62,7 +60,7 @@ const pricesOfModel = (model: PublicPrices): Prices => {
 };
 
 /** The prices of a target, or the public ones of its model. */
-export const pricesOf = (model: PublicPrices, target: Priced): Prices =>
+export const pricesOf = (model: PublicPrices, target: { prices?: Prices | undefined }): Prices =>
   target.prices ?? pricesOfModel(model);
 
 /** The version that holds on a UTC day; on a day before all, the first. */

@@ -3,11 +3,10 @@ import type { Attempt, RequestRecord } from '../stores/record-store.ts';
 
 /** Who can prevent the failure next time; `none` if the request did not fail. */
 export const FAULTS = ['none', 'caller', 'provider', 'operator', 'router'] as const;
-export type Blame = (typeof FAULTS)[number];
 
 /** What happened to a request, in words. */
 export type Explanation = {
-  blame: Blame;
+  blame: (typeof FAULTS)[number];
   /** One sentence. */
   what: string;
   /** What to do next. */

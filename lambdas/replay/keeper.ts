@@ -21,19 +21,6 @@ export const isUnstored = ({ headers = {} }: Reply): boolean => 'idempotent-stor
 /** The same in a stream whose headers are sent. */
 export const NOT_STORED_COMMENT: SseMessage = { comment: 'idempotent-stored: false' };
 
-export type KeeperParts = {
-  id: string;
-  /** Request id of this attempt. */
-  owner: string;
-  recording: Recording;
-  protocol: Pick<CallerProtocol, 'heartbeat' | 'isTerminal'>;
-  answers: Pick<AnswerStore, 'finish'>;
-  clock: Clock;
-  log: Log;
-  keepMs: number;
-  hasEventIds: boolean;
-};
-
 /** Gives each event an id. */
 const createNumbering = (owner: string) => {
   let event = 0;
@@ -44,7 +31,18 @@ const createNumbering = (owner: string) => {
   };
 };
 
-export const createKeeper = (parts: KeeperParts): Keeper => {
+export const createKeeper = (parts: {
+  id: string;
+  /** Request id of this attempt. */
+  owner: string;
+  recording: Recording;
+  protocol: Pick<CallerProtocol, 'heartbeat' | 'isTerminal'>;
+  answers: Pick<AnswerStore, 'finish'>;
+  clock: Clock;
+  log: Log;
+  keepMs: number;
+  hasEventIds: boolean;
+}): Keeper => {
   const { id, owner, recording, protocol, answers, clock, log, keepMs } = parts;
   const number = parts.hasEventIds ? createNumbering(owner) : (message: SseMessage) => message;
   let isKept = false;

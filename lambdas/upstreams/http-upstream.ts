@@ -7,16 +7,6 @@ import type { Credential, UpstreamSecrets } from './secrets.ts';
 import { createSend, ROLE_VERSION } from './send.ts';
 import type { EventBatches, Upstream, UpstreamCall } from './upstream.ts';
 
-type Parts = {
-  secrets: UpstreamSecrets;
-  /**
-   * Of the function's role, for targets with `auth: "iam"`.
-   * @default none: these targets fail
-   */
-  roleCredentials?: AwsIdentity['credentials'] | undefined;
-  clock: Clock;
-};
-
 const noRole = () => Promise.reject(new Error('There are no credentials of a role.'));
 
 /** What a header can carry. */
@@ -56,7 +46,15 @@ const credentialFor = async (secret: SecretOf, secrets: UpstreamSecrets): Promis
 };
 
 /** Calls providers over HTTP, with connections kept alive between calls. */
-export const createHttpUpstream = (parts: Parts): Upstream => {
+export const createHttpUpstream = (parts: {
+  secrets: UpstreamSecrets;
+  /**
+   * Of the function's role, for targets with `auth: "iam"`.
+   * @default none: these targets fail
+   */
+  roleCredentials?: AwsIdentity['credentials'] | undefined;
+  clock: Clock;
+}): Upstream => {
   const { secrets, roleCredentials = noRole, clock } = parts;
   const role = createRoleSigner(roleCredentials);
   const send = createSend({ role, clock });

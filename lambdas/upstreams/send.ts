@@ -93,10 +93,8 @@ const headersFor = (
   ...(call.protocol.headers?.(call.request, target) ?? target.headers),
 });
 
-type SendParts = { role: RoleSigner; clock: Clock };
-
 /** Returns a function that makes one call, with a secret or, without one, as the role. */
-export const createSend = ({ role, clock }: SendParts) => {
+export const createSend = ({ role, clock }: { role: RoleSigner; clock: Clock }) => {
   const connectionsTo = createConnectionPools({ clock, connectMs: CONNECT_MS });
 
   return async (call: UpstreamCall, credential: Credential | undefined): Promise<EventBatches> => {

@@ -26,18 +26,6 @@ export type PlannedResponse = {
 const faultOfPrompt = (request: GenerationRequest): Fault | undefined =>
   parseFault(readDirectives(readPrompt(request).text).fault ?? '');
 
-export type PlanInput = {
-  wire: Wire;
-  request: GenerationRequest;
-  /** Overrides a fault named by the model or the prompt. */
-  injected: Fault | undefined;
-  newId(): string;
-  /** Unix seconds. */
-  created: number;
-  delayMs: number;
-  failureText: string;
-};
-
 /** Plans the response to one call, in the style of the wire's providers, and its fault, if any. */
 export const planResponse = ({
   wire,
@@ -47,7 +35,17 @@ export const planResponse = ({
   created,
   delayMs,
   failureText,
-}: PlanInput): PlannedResponse => {
+}: {
+  wire: Wire;
+  request: GenerationRequest;
+  /** Overrides a fault named by the model or the prompt. */
+  injected: Fault | undefined;
+  newId(): string;
+  /** Unix seconds. */
+  created: number;
+  delayMs: number;
+  failureText: string;
+}): PlannedResponse => {
   const fault = injected ?? faultOfModel(request.model) ?? faultOfPrompt(request);
   const generation = generate(request, {
     newCallId: () => `${wire.callIdPrefix}${newId()}`,

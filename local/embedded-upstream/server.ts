@@ -11,17 +11,6 @@ import { createResponseWriter } from './response-writer.ts';
 import { sendResponse } from './send-response.ts';
 import { basePathOf, type Wire, wireOf } from './wires.ts';
 
-export type EmbeddedUpstreamOptions = {
-  /** The credentials that are accepted. */
-  credentials: ReadonlySet<string>;
-  /** Delay before every message, in milliseconds. */
-  delayMs: number;
-  /** The message of injected errors. */
-  failureText?: string;
-  clock: Clock;
-  randomBytes: RandomBytes;
-};
-
 export type EmbeddedUpstream = {
   control: UpstreamControl;
   /** The base address of a catalog target with this protocol. */
@@ -39,7 +28,16 @@ export const startEmbeddedUpstream = async ({
   failureText = 'Injected failure of the embedded upstream.',
   clock,
   randomBytes,
-}: EmbeddedUpstreamOptions): Promise<EmbeddedUpstream> => {
+}: {
+  /** The credentials that are accepted. */
+  credentials: ReadonlySet<string>;
+  /** Delay before every message, in milliseconds. */
+  delayMs: number;
+  /** The message of injected errors. */
+  failureText?: string;
+  clock: Clock;
+  randomBytes: RandomBytes;
+}): Promise<EmbeddedUpstream> => {
   const recorder = createRecorder();
   const newId = () => randomBase62(24, randomBytes);
 

@@ -40,11 +40,9 @@ const inTable = ({ model, baseUrl }: Pick<Target, 'model' | 'baseUrl'>) => {
     cached: numberIn(found?.model_price.cache_read_mtok),
   };
 };
-
-type Sizes = Pick<Model, 'context_length' | 'max_output_tokens' | 'streaming' | 'tools' | 'vision'>;
 export type Prices = { input: number; output: number; cached?: number };
 export type Known = {
-  sizes: Sizes;
+  sizes: Pick<Model, 'context_length' | 'max_output_tokens' | 'streaming' | 'tools' | 'vision'>;
   /** Undefined if none is known. */
   prices: Prices | undefined;
   assumed: Note[];

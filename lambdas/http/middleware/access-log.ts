@@ -3,8 +3,6 @@ import type { Clock } from '../../support/clock.ts';
 import type { Log } from '../../support/log.ts';
 import type { Middleware, Received } from '../stages.ts';
 
-type Options = { log: Log; clock: Clock };
-
 /** Runs `action` when the stream ends, also if it is returned before its end. */
 async function* onEnd(batches: MessageBatches, action: () => void): MessageBatches {
   try {
@@ -36,7 +34,7 @@ const fieldsOf = (
  * request that takes long has an earlier line as well: the platform ends an invocation that times out or
  * runs out of memory without running this code again.
  */
-export const accessLog = ({ log, clock }: Options): Middleware => {
+export const accessLog = ({ log, clock }: { log: Log; clock: Clock }): Middleware => {
   const accessLogBefore: Middleware['before'] = ({ event }) => {
     const writeRunning = () => log.info('request_running', fieldsOf(event, clock.now()));
     event.timers.push(clock.after(RUNNING_AFTER_MS, writeRunning));

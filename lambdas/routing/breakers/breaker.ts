@@ -33,14 +33,6 @@ export type Breaker = {
   acquireLast(open: OpenBreaker[], asker: Asker): { target: Target; permit: Permit } | undefined;
 };
 
-type BreakerParts = {
-  store: BreakerStore;
-  upstream: Pick<Upstream, 'credentialVersion'>;
-  clock: Clock;
-  randomBytes: RandomBytes;
-  log: Log;
-};
-
 /** Until the next call through an open breaker. */
 const TURN_MS = 1_000;
 const createJitter = (randomBytes: RandomBytes) => (ms: number) => {
@@ -48,7 +40,13 @@ const createJitter = (randomBytes: RandomBytes) => (ms: number) => {
   return Math.round(ms * (1 - JITTER + (2 * JITTER * byte) / 255));
 };
 
-export const createBreaker = (parts: BreakerParts): Breaker => {
+export const createBreaker = (parts: {
+  store: BreakerStore;
+  upstream: Pick<Upstream, 'credentialVersion'>;
+  clock: Clock;
+  randomBytes: RandomBytes;
+  log: Log;
+}): Breaker => {
   const { clock, upstream } = parts;
   const { credentialVersion } = upstream;
   const states = createSharedStates(parts);

@@ -1,5 +1,4 @@
 import { DAY_MS } from '../../support/clock.ts';
-import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { AlertStore } from '../alert-store.ts';
 import { type ConditionalWrite, createTable, type TableOptions } from './table.ts';
 
@@ -10,7 +9,6 @@ const claim = (condition: string): ConditionalWrite => ({
 const CLAIM = claim('attribute_not_exists(#state) OR #state <> :state OR #id = :id');
 const RESOLVE = claim('#state = :firing OR (#state = :state AND #id = :id)');
 
-const NAMES = { '#state': 'state', '#id': 'id', '#ttl': TTL_ATTRIBUTE };
 /** Longer than the longest period of a plan. */
 const LIFE_MS = 60 * DAY_MS;
 
@@ -27,7 +25,7 @@ export const createDynamoAlertStore = (options: TableOptions): AlertStore => {
       };
       const key = { partition: 'alerts', sort: subject };
       const write = isResolved ? RESOLVE : CLAIM;
-      return (await table.apply(key, write, { names: NAMES, values })).applied;
+      return (await table.apply(key, write, { values })).applied;
     },
   };
 };

@@ -9,7 +9,6 @@ import {
   readIfValid,
   string,
 } from '../../support/schema.ts';
-import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type {
   AnswerClaim,
   AnswerEntry,
@@ -40,11 +39,7 @@ const StoredEntry = object({
 });
 type StoredEntry = Infer<typeof StoredEntry>;
 
-const NAMES = Object.fromEntries(
-  [...Object.keys(StoredEntry.shape), TTL_ATTRIBUTE].map((name) => [`#${name}`, name]),
-);
-
-const EXPIRY = `#expiresAt = :expiresAt, #${TTL_ATTRIBUTE} = :ttl`;
+const EXPIRY = `#expiresAt = :expiresAt, #ttl = :ttl`;
 const OWNERSHIP = `#owner = :owner, #requestId = :requestId, #startedAt = :startedAt,
   #leaseUntil = :leaseUntil, ${EXPIRY}`;
 
@@ -85,7 +80,7 @@ const FINISH_ELSEWHERE: ConditionalWrite = {
   condition: '#owner = :owner',
 };
 const DISCARD: ConditionalWrite = {
-  update: `SET #${TTL_ATTRIBUTE} = :ttl REMOVE #owner, #requestId, #route, #model, #bodyHash, #startedAt, #leaseUntil, #expiresAt, #kind, #isEmpty, #digest`,
+  update: `SET #ttl = :ttl REMOVE #owner, #requestId, #route, #model, #bodyHash, #startedAt, #leaseUntil, #expiresAt, #kind, #isEmpty, #digest`,
   condition: '#owner = :owner',
 };
 const RELEASE: ConditionalWrite = {
@@ -182,7 +177,6 @@ const createFinish =
     if (!fits) await bodies?.put(bodyName(id, owner), body);
     const write = fits ? FINISH_HERE : FINISH_ELSEWHERE;
     const { applied } = await table.apply(id, write, {
-      names: NAMES,
       values: {
         ':owner': owner,
         ':kind': isStream ? 'stream' : 'whole',
@@ -206,7 +200,7 @@ export const createDynamoAnswerStore = ({
 }: TableOptions & { bodies?: BodyStore | undefined }): AnswerStore => {
   const table = createTable(options);
   const apply = (id: string, write: ConditionalWrite, values: Record<string, unknown>) =>
-    table.apply(id, write, { names: NAMES, values });
+    table.apply(id, write, { values });
   const removeBy =
     (write: ConditionalWrite): AnswerStore['release'] =>
     async (id, owner, now) => {

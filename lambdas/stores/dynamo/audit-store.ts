@@ -1,6 +1,5 @@
 import { dayOf, monthsBetween } from '../../support/clock.ts';
 import { firstAuditIdAt } from '../../support/ids.ts';
-import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { AuditEntry, AuditStore } from '../audit-store.ts';
 import { expiryOf } from './history-store.ts';
 import { type ConditionalWrite, createTable, type Item, type TableOptions } from './table.ts';
@@ -8,7 +7,6 @@ import { type ConditionalWrite, createTable, type Item, type TableOptions } from
 const PUT: ConditionalWrite = { update: 'SET #entry = :entry, #ttl = :ttl' };
 /** A late copy of the entry before a change leaves the one after it. */
 const PUT_UNKNOWN: ConditionalWrite = { ...PUT, condition: 'attribute_not_exists(#entry)' };
-const NAMES = { '#entry': 'entry', '#ttl': TTL_ATTRIBUTE };
 
 /** No project id begins with `#`. */
 const partitionOf = (month: string): string => `#audit|${month}`;
@@ -24,7 +22,6 @@ export const createDynamoAuditStore = (options: TableOptions): AuditStore => {
       const day = dayOf(entry.changedAt);
       const key = { partition: partitionOf(day.slice(0, 7)), sort: entry.id };
       await table.apply(key, entry.outcome === 'unknown' ? PUT_UNKNOWN : PUT, {
-        names: NAMES,
         values: { ':entry': JSON.stringify(entry), ':ttl': expiryOf(day) },
       });
     },

@@ -1,5 +1,4 @@
 import { number, object, readIfValid } from '../../support/schema.ts';
-import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { BreakerStore } from '../breaker-store.ts';
 import { type ConditionalWrite, createTable, type TableOptions } from './table.ts';
 
@@ -15,14 +14,6 @@ const TRANSITION: ConditionalWrite = {
 const PROBE: ConditionalWrite = {
   update: 'SET #probeUntil = :until',
   condition: '#openUntil <= :now AND (attribute_not_exists(#probeUntil) OR #probeUntil <= :now)',
-};
-
-const NAMES = {
-  '#openUntil': 'openUntil',
-  '#openings': 'openings',
-  '#version': 'version',
-  '#probeUntil': 'probeUntil',
-  '#ttl': TTL_ATTRIBUTE,
 };
 
 /** A breaker without a transition for a day is obsolete. */
@@ -47,11 +38,11 @@ export const createDynamoBreakerStore = (options: TableOptions): BreakerStore =>
         ':next': seen + 1,
         ':ttl': Math.ceil(openUntil / 1000) + LIFE_SECONDS,
       };
-      return (await table.apply(keyOf(target), TRANSITION, { names: NAMES, values })).applied;
+      return (await table.apply(keyOf(target), TRANSITION, { values })).applied;
     },
     takeProbe: async (target, now, until) => {
       const values = { ':now': now, ':until': until };
-      return (await table.apply(keyOf(target), PROBE, { names: NAMES, values })).applied;
+      return (await table.apply(keyOf(target), PROBE, { values })).applied;
     },
   };
 };

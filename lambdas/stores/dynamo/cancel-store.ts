@@ -1,4 +1,3 @@
-import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { CancelStore } from '../cancel-store.ts';
 import { type ConditionalWrite, createTable, type TableOptions } from './table.ts';
 
@@ -20,7 +19,7 @@ export const createDynamoCancelStore = (options: TableOptions): CancelStore => {
   return {
     addCancel: async (projectId, requestId, now) => {
       const { applied, mayBeDuplicated } = await table.apply(keyOf(projectId), ADD, {
-        names: { '#request': requestId, '#ttl': TTL_ATTRIBUTE },
+        names: { '#request': requestId },
         values: { ':now': now, ':ttl': Math.ceil(now / 1000) + LIFE_SECONDS },
       });
       return applied || mayBeDuplicated;

@@ -66,8 +66,6 @@ export const fromAttributes = (attributes: AttributeMap): Item => {
 /** Of one attempt. The table repeats calls (table.ts), because it must know the outcome of each attempt. */
 export const DYNAMO_TIMEOUTS: Timeouts = { connectMs: 300, requestMs: 1_000 };
 
-export type DynamoClientOptions = AwsOptions & { timeouts?: Timeouts };
-
 /** Members of inputs and outputs that are items. */
 const ITEM_MEMBERS = [
   'Key',
@@ -107,7 +105,7 @@ const readError = (cause: unknown): unknown => {
 export const createDynamoClient = ({
   timeouts = DYNAMO_TIMEOUTS,
   ...options
-}: DynamoClientOptions): DynamoClient => {
+}: AwsOptions & { timeouts?: Timeouts }): DynamoClient => {
   const service = createJsonService(
     { service: 'dynamodb', targetPrefix: 'DynamoDB_20120810', version: '1.0', timeouts },
     options,

@@ -1,6 +1,5 @@
 import { listOf } from '../../support/async-lists.ts';
 import { DAY_MS, monthsBetween } from '../../support/clock.ts';
-import { TTL_ATTRIBUTE } from '../../tables.ts';
 import {
   type ClosedPeriod,
   type DayMetrics,
@@ -51,16 +50,6 @@ const PUT_PROGRESS: ConditionalWrite = {
   // Of two runs at once one has closed a day that was open for the other.
   condition:
     'attribute_not_exists(#foldedAt) OR (#foldedAt < :foldedAt AND #closedDay <= :closedDay)',
-};
-
-const NAMES = {
-  '#entry': 'entry',
-  '#entries': 'entries',
-  '#ttl': TTL_ATTRIBUTE,
-  '#settled': 'settled',
-  '#version': 'version',
-  '#closedDay': 'closedDay',
-  '#foldedAt': 'foldedAt',
 };
 
 /** Project ids have no `|`. */
@@ -160,13 +149,12 @@ export const createDynamoHistoryStore = (options: TableOptions): HistoryStore =>
       ':seen': version - 1,
     };
     const write = version === 1 ? PUT_FIRST_SUMS : PUT_NEXT_SUMS;
-    return (await table.apply(key, write, { names: NAMES, values })).applied;
+    return (await table.apply(key, write, { values })).applied;
   };
   return {
     ...createDynamoHistoryReader(options),
     putRow: async (row, entries) => {
       await table.apply(rowKey(row), PUT_ROW, {
-        names: NAMES,
         values: { ...rowValues(row), ':entries': entries },
       });
     },
@@ -185,7 +173,7 @@ export const createDynamoHistoryStore = (options: TableOptions): HistoryStore =>
         ':version': version,
         ':seen': version - 1,
       };
-      return (await table.apply(rowKey(row), write, { names: NAMES, values })).applied;
+      return (await table.apply(rowKey(row), write, { values })).applied;
     },
     findSpent: async (projectId, day, dimension) => {
       const partition = partitionOf(projectId, monthOf(day));
@@ -226,7 +214,6 @@ export const createDynamoHistoryStore = (options: TableOptions): HistoryStore =>
       const month = monthOf(period);
       const sort = `${periodKey(period)}|${meterId}`;
       await table.apply({ partition: partitionOf(projectId, month), sort }, PUT_PERIOD, {
-        names: NAMES,
         values: { ':entry': JSON.stringify(closed), ':ttl': expiryOf(`${month}-28`) },
       });
     },
@@ -238,7 +225,6 @@ export const createDynamoHistoryStore = (options: TableOptions): HistoryStore =>
     },
     putProgress: async (projectId, { closedDay, foldedAt, settled }) => {
       await table.apply(progressKey(projectId), PUT_PROGRESS, {
-        names: NAMES,
         values: {
           ':closedDay': closedDay,
           ':foldedAt': foldedAt,

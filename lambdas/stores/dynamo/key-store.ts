@@ -55,13 +55,12 @@ const SEPARATOR = ' ';
  * Version 0.1.0 knows no restriction of a key, and would admit all its requests. Restrictions are stored behind the id of
  * the plan, as JSON: there is no such plan, so 0.1.0 returns 503 for this key and lists it, and its rotation keeps them.
  */
-const storedPlan = ({ planId, status, ...record }: StoredFields): string => {
+const storedPlan = ({ planId, status, ...record }: Omit<KeyRecord, 'hash'>): string => {
   const { rpm, quota, concurrency, models, require, budgets } = record;
   const paused = status === 'paused' || undefined;
   const restrictions = omitUndefined({ rpm, quota, concurrency, models, require, budgets, paused });
   return isEmpty(restrictions) ? planId : planId + SEPARATOR + JSON.stringify(restrictions);
 };
-type StoredFields = Omit<KeyRecord, 'hash'>;
 
 /** In the JSON of a key that is paused. */
 const PAUSED = '"paused":true';
@@ -124,7 +123,6 @@ const createWrite = (fields: [string, unknown][]) => ({
     condition: 'attribute_not_exists(#keyId)',
   },
   bindings: {
-    names: Object.fromEntries(fields.map(([field]) => [`#${field}`, field])),
     values: Object.fromEntries(fields.map(([field, value]) => [`:${field}`, value])),
   },
 });
@@ -133,16 +131,6 @@ const createWrite = (fields: [string, unknown][]) => ({
 const changedRecord = (record: KeyRecord, change: KeyChange): KeyRecord => {
   const changed = Object.entries({ ...record, ...omitUndefined(change) });
   return Object.fromEntries(changed.filter(([, value]) => value !== null)) as KeyRecord;
-};
-
-const NAMES = {
-  '#planId': 'planId',
-  '#status': 'status',
-  '#name': 'name',
-  '#rpm': 'rpm',
-  '#quota': 'quota',
-  '#concurrency': 'concurrency',
-  '#models': 'models',
 };
 
 /** Fails if another write has replaced the plan or the restrictions since they were read. */
@@ -221,7 +209,6 @@ export const createDynamoKeyStore = (options: TableOptions): KeyStore => {
           ':paused': 'paused',
         };
         const { applied, item } = await table.apply(hash, changeWrite(change), {
-          names: NAMES,
           values,
         });
         if (applied && item) return { before, after: readKey(item) };
@@ -230,19 +217,12 @@ export const createDynamoKeyStore = (options: TableOptions): KeyStore => {
     },
     revokeKey: async (hash) => {
       const { applied } = await table.apply(hash, REVOKE, {
-        names: { '#status': 'status', '#keyId': 'keyId' },
         values: { ':revoked': 'revoked' },
       });
       return applied;
     },
     replaceKey: async (hash, { replacedBy, expiresAt }) => {
       const { applied } = await table.apply(hash, REPLACE, {
-        names: {
-          '#status': 'status',
-          '#planId': 'planId',
-          '#replacedBy': 'replacedBy',
-          '#expiresAt': 'expiresAt',
-        },
         values: {
           ':active': 'active',
           ':paused': PAUSED,

@@ -1,7 +1,6 @@
 import { createLeases } from '#late/leases';
 import { createReap } from '#late/sharding';
 import { atFirstCall } from '../../support/at-first-call.ts';
-import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type {
   EndedPeriod,
   MeterStore,
@@ -239,7 +238,6 @@ export const createDynamoRequestMeters = ({
     admitFree: async (meterId, minute, cap) => {
       if (cap < 1) return false;
       const { applied } = await repeating.apply(`${meterId}/free/${minute}`, COUNT_FREE, {
-        names: { '#count': 'count', '#ttl': TTL_ATTRIBUTE },
         values: { ':one': 1, ':cap': cap, ':ttl': minute * 60 + FREE_ITEM_LIFE_SECONDS },
       });
       return applied;

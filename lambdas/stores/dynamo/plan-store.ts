@@ -91,21 +91,13 @@ const ASSIGN = { update: 'SET #assignedAt = :now', condition: '#rpm >= :zero' };
 
 /**
  * What remains is the revision, with which a plan of the same id can be created again, and what version 0.1.0 requires of
- * every plan: it lists the plan, and admits no request by it.
+ * every plan: it lists the plan, and admits no request by it. A function, because the router's bundle leaves out what is not
+ * called.
  */
 const deletion = () => ({
   update: `SET #rpm = :none, #quota = :none REMOVE ${placeholders(OPTIONAL)}, #needs, #assignedAt`,
   condition: '#rpm >= :zero AND (attribute_not_exists(#assignedAt) OR #assignedAt < :since)',
 });
-
-/** Functions, because the router's bundle leaves out what is not called. */
-const namesOf = () =>
-  Object.fromEntries(
-    [...OPTIONAL, 'rpm', 'quota', 'period', NEEDS, 'revision', 'assignedAt'].map((name) => [
-      `#${name}`,
-      name,
-    ]),
-  );
 
 /** Of a deleted plan only its revision remains, or a rate below 0. */
 const isPlan = (item: Item | undefined): item is Item =>
@@ -128,7 +120,6 @@ export const createDynamoPlanReader = (options: TableOptions): RouterStores['pla
 /** `PlanStore` on the plans table: one item per plan, by its id. */
 export const createDynamoPlanStore = (options: TableOptions): PlanStore => {
   const table = createTable(options);
-  const names = namesOf();
   const remove = deletion();
 
   const put = (plan: Plan, condition?: string, revision?: unknown) => {
@@ -136,7 +127,6 @@ export const createDynamoPlanStore = (options: TableOptions): PlanStore => {
     const values = Object.entries(members).map(([name, value]) => [`:${name}`, value]);
     const write = writeOf(plan);
     return table.apply(id, condition === undefined ? write : { ...write, condition }, {
-      names,
       values: {
         ...Object.fromEntries(values),
         ':needs': plan.require && NEEDED,
@@ -172,9 +162,9 @@ export const createDynamoPlanStore = (options: TableOptions): PlanStore => {
       await put(plan);
     },
     assignPlan: async (id, now) =>
-      (await table.apply(id, ASSIGN, { names, values: { ':now': now, ':zero': 0 } })).applied,
+      (await table.apply(id, ASSIGN, { values: { ':now': now, ':zero': 0 } })).applied,
     deletePlan: async (id, since) => {
-      const bindings = { names, values: { ':since': since, ':zero': 0, ':none': -1 } };
+      const bindings = { values: { ':since': since, ':zero': 0, ':none': -1 } };
       const { applied, mayBeDuplicated } = await table.apply(id, remove, bindings);
       if (applied) return 'deleted';
       if (isPlan(await table.read(id))) return 'assigned';

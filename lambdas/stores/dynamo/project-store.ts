@@ -37,8 +37,6 @@ const readProject = (item: Item): Project => {
 const OPTIONAL = ['name', 'plans', 'maxKeys', 'deletedAt', 'admitted'] as const;
 const FIELDS = ['createdAt', ...OPTIONAL] as const;
 
-const NAMES = Object.fromEntries([...FIELDS, 'revision'].map((name) => [`#${name}`, name]));
-
 const valuesOf = (project: Project): Record<string, unknown> =>
   Object.fromEntries(FIELDS.map((name) => [`:${name}`, project[name]]));
 
@@ -65,7 +63,6 @@ export const createDynamoProjectStore = (options: TableOptions): ProjectStore =>
     };
     const values = { ...valuesOf(project), ':next': next, ':seen': revision };
     const { applied, mayBeDuplicated } = await table.apply(project.id, write, {
-      names: NAMES,
       values,
     });
     if (applied || !mayBeDuplicated) return applied;
@@ -84,7 +81,7 @@ export const createDynamoProjectStore = (options: TableOptions): ProjectStore =>
     createProject: async (project) => {
       const { id, createdAt } = project;
       const write = { update: updateOf(project), condition: 'attribute_not_exists(#createdAt)' };
-      const bindings = { names: NAMES, values: valuesOf(project) };
+      const bindings = { values: valuesOf(project) };
       const { applied, mayBeDuplicated } = await table.apply(id, write, bindings);
       if (applied || !mayBeDuplicated) return applied;
       // A repeat of a write whose response was lost finds its own project.

@@ -1,4 +1,3 @@
-import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { ReceiptStore } from '../receipt-store.ts';
 import { createTable, type TableOptions } from './table.ts';
 
@@ -19,17 +18,15 @@ export const createDynamoReceiptStore = (options: TableOptions): ReceiptStore =>
       });
     },
     writeReceipts: async (target, receipts, until) => {
-      const names: Record<string, string> = { '#ttl': TTL_ATTRIBUTE };
       const values: Record<string, unknown> = { ':ttl': Math.ceil(until / 1_000) };
       let update = 'SET #ttl = :ttl';
       for (const [place, receipt] of receipts) {
         const name = `${PREFIX}${place}`;
         update += `, #${name} = :${name}`;
-        names[`#${name}`] = name;
         values[`:${name}`] = receipt;
       }
       // Safe to repeat: the same receipts are written again.
-      await table.apply(keyOf(target), { update, returns: 'NONE' }, { names, values });
+      await table.apply(keyOf(target), { update, returns: 'NONE' }, { values });
     },
   };
 };

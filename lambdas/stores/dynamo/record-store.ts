@@ -1,7 +1,7 @@
 import { mergeDescending } from '../../support/async-lists.ts';
 import { DAY_MS, dayOf, MAX_INVOCATION_MS } from '../../support/clock.ts';
 import { firstRequestIdAt, requestTimeOf, suffixOf } from '../../support/ids.ts';
-import { DEFAULT_RECORD_DAYS, SORT_KEY, TTL_ATTRIBUTE } from '../../tables.ts';
+import { DEFAULT_RECORD_DAYS, SORT_KEY } from '../../tables.ts';
 import type {
   RecordEntry,
   RecordRange,
@@ -52,8 +52,6 @@ const WRITE: ConditionalWrite = {
   condition: 'attribute_not_exists(#revision) OR #revision <= :revision',
   returns: 'NONE',
 };
-
-const NAMES = { '#entry': 'entry', '#revision': 'revision', '#ttl': TTL_ATTRIBUTE };
 
 /** Project ids have no `|`. The id ends in random characters. */
 const partitionOf = (projectId: string, day: string, shard: number | typeof REFUSED): string =>
@@ -158,7 +156,6 @@ export const createDynamoRecordWriter = ({
     { sort, revision = 1, expiresAt }: Put,
   ): Promise<void> => {
     await table.apply({ partition, sort }, WRITE, {
-      names: NAMES,
       values: {
         ':entry': JSON.stringify(entry),
         ':revision': revision,
@@ -204,7 +201,6 @@ export const createDynamoRecordWriter = ({
       }),
     shareSealKey: async (period, { key, expiresAt }) => {
       const { item } = await table.apply({ partition: SEALS, sort: String(period) }, SHARE, {
-        names: NAMES,
         values: { ':entry': JSON.stringify({ key }), ':ttl': Math.ceil(expiresAt / 1000) },
       });
       return item ? entryOf<SealKey>(item).key : key;

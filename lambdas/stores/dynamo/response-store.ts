@@ -27,13 +27,6 @@ const StoredItem = object({
 });
 type StoredItem = Infer<typeof StoredItem>;
 
-const NAMES = Object.fromEntries(
-  [...Object.keys(StoredItem.shape), 'piece', 'deleted', TTL_ATTRIBUTE].map((name) => [
-    `#${name}`,
-    name,
-  ]),
-);
-
 /**
  * The conditional writes of a response. Each is a no-op when repeated:
  *
@@ -43,7 +36,7 @@ const NAMES = Object.fromEntries(
  *   remove                                    no write above applies any more
  */
 const CREATE: ConditionalWrite = {
-  update: `SET #before = :before, #expiresAt = :expiresAt, #${TTL_ATTRIBUTE} = :ttl,
+  update: `SET #before = :before, #expiresAt = :expiresAt, #ttl = :ttl,
     #isBackground = :isBackground, #isStream = :isStream`,
   condition: 'attribute_not_exists(#deleted)',
   returns: 'NONE',
@@ -62,7 +55,7 @@ const END: ConditionalWrite = {
 };
 const END_ELSEWHERE: ConditionalWrite = { ...END, update: 'REMOVE #leaseUntil, #response' };
 const PUT_PIECE: ConditionalWrite = {
-  update: `SET #piece = :piece, #${TTL_ATTRIBUTE} = :ttl`,
+  update: `SET #piece = :piece, #ttl = :ttl`,
   condition: 'attribute_not_exists(#deleted)',
   returns: 'NONE',
 };
@@ -73,7 +66,7 @@ const REMOVE: ConditionalWrite = {
   condition: 'attribute_exists(#before) OR attribute_exists(#pieces)',
 };
 const REMOVE_PIECE: ConditionalWrite = {
-  update: `SET #deleted = :true, #${TTL_ATTRIBUTE} = :ttl REMOVE #piece`,
+  update: `SET #deleted = :true, #ttl = :ttl REMOVE #piece`,
   returns: 'NONE',
 };
 const FORGET_PIECES: ConditionalWrite = { update: 'REMOVE #pieces', returns: 'NONE' };
@@ -103,7 +96,7 @@ type Options = TableOptions & { bodies?: BodyStore | undefined };
 export const createDynamoResponseStore = ({ bodies, ...options }: Options): ResponseStore => {
   const table = createTable(options);
   const apply = (key: string, write: ConditionalWrite, values: Record<string, unknown>) =>
-    table.apply(key, write, { names: NAMES, values: { ':true': true, ...values } });
+    table.apply(key, write, { values: { ':true': true, ...values } });
 
   /** The text for an item; undefined if the bytes are in the body store instead. */
   const put = async (name: string, bytes: Uint8Array, max: number, expiresAt?: number) => {

@@ -1,5 +1,4 @@
 import { number, object, readIfValid, string } from '../../support/schema.ts';
-import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { ShareStore } from '../share-store.ts';
 import { type ConditionalWrite, createTable, type Item, type TableOptions } from './table.ts';
 
@@ -10,8 +9,6 @@ const WRITE: ConditionalWrite = {
   condition: 'attribute_not_exists(#version) OR #version = :seen',
   returns: 'NONE',
 };
-
-const NAMES = { '#text': 'text', '#version': 'version', '#by': 'by', '#ttl': TTL_ATTRIBUTE };
 
 /** A queue without a request for a day is as good as none. */
 const LIFE_SECONDS = 86_400;
@@ -31,7 +28,7 @@ export const createDynamoShareStore = (options: TableOptions): ShareStore => {
     writeQueue: async (name, { text, by }, seen) => {
       const ttl = Math.ceil(clock.now() / 1_000) + LIFE_SECONDS;
       const values = { ':text': text, ':by': by, ':seen': seen, ':next': seen + 1, ':ttl': ttl };
-      const { applied, item } = await table.apply(keyOf(name), WRITE, { names: NAMES, values });
+      const { applied, item } = await table.apply(keyOf(name), WRITE, { values });
       if (applied) return { isWritten: true, stored: { text, version: seen + 1 } };
       const stored = item ? readIfValid(Stored, item satisfies Item) : await read(name);
       // A copy of this write was applied before: its response was lost.

@@ -1,7 +1,7 @@
 import { listOf } from '../../support/async-lists.ts';
 import { pause } from '../../support/clock.ts';
 import { isEmpty } from '../../support/omit-undefined.ts';
-import { PARTITION_KEY, SORT_KEY } from '../../tables.ts';
+import { PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE } from '../../tables.ts';
 import { StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
 import { type DynamoCalls, type DynamoClient, DynamoError, type Item } from './dynamo-client.ts';
 
@@ -21,8 +21,8 @@ export type ConditionalWrite = {
   returns?: 'ALL_NEW' | 'NONE';
 };
 export type Bindings = {
-  /** `#placeholder` to attribute name. */
-  names: Record<string, string>;
+  /** `#placeholder` to attribute name. @default `#ttl` is the attribute of expiry, `#name` is `name` */
+  names?: Record<string, string>;
   /** `:placeholder` to value. */
   values?: Record<string, unknown>;
 };
@@ -48,7 +48,7 @@ export type Table = {
    * A strongly consistent read; for half of its price one that may be a second behind, if the reader can do with that.
    */
   read(key: ItemKey, options?: { mayBeStale: boolean }): Promise<Item | undefined>;
-  apply(key: ItemKey, write: ConditionalWrite, bindings: Bindings): Promise<WriteResult>;
+  apply(key: ItemKey, write: ConditionalWrite, bindings?: Bindings): Promise<WriteResult>;
   /** Pages of a partition of a sorted table, strongly consistent. */
   range(query: RangeQuery): AsyncGenerator<Item[], void, void>;
   /** Pages of a partition of an index, sorted; eventually consistent. */
@@ -101,17 +101,18 @@ const placeholdersOf = (write: ConditionalWrite): Set<string> => {
 };
 
 /** Bindings that the expressions use; DynamoDB rejects the others, and an empty object. */
-const bindingsOf = <Value>(
-  write: ConditionalWrite,
-  bindings: Record<string, Value> | undefined,
-): Record<string, Value> | undefined => {
-  const used = placeholdersOf(write);
-  const found: Record<string, Value> = {};
-  for (const name in bindings) {
-    const value = bindings[name];
-    if (value !== undefined && used.has(name)) found[name] = value;
+const bindingsOf = (write: ConditionalWrite, { names = {}, values = {} }: Bindings) => {
+  const attributes: Record<string, string> = {};
+  const used: Record<string, unknown> = {};
+  for (const name of placeholdersOf(write)) {
+    if (name.startsWith('#')) {
+      attributes[name] = names[name] ?? (name === '#ttl' ? TTL_ATTRIBUTE : name.slice(1));
+    } else if (values[name] !== undefined) used[name] = values[name];
   }
-  return isEmpty(found) ? undefined : found;
+  return {
+    ExpressionAttributeNames: isEmpty(attributes) ? undefined : attributes,
+    ExpressionAttributeValues: isEmpty(used) ? undefined : used,
+  };
 };
 
 /** DynamoDB's names for more calls than an item, a table or an account allows. */
@@ -227,14 +228,13 @@ export const createTable = (options: TableOptions): Table => {
       const input = { TableName: tableName, Key: keyOf(key), ConsistentRead: !mayBeStale };
       return (await send(client, () => client.call('GetItem', input))).output.Item;
     },
-    apply: (key, write, bindings) =>
+    apply: (key, write, bindings = {}) =>
       applyWrite(options, {
         TableName: tableName,
         Key: keyOf(key),
         UpdateExpression: write.update,
         ConditionExpression: write.condition,
-        ExpressionAttributeNames: bindingsOf(write, bindings.names),
-        ExpressionAttributeValues: bindingsOf(write, bindings.values),
+        ...bindingsOf(write, bindings),
         ReturnValues: write.returns ?? 'ALL_NEW',
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       }),

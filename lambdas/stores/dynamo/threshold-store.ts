@@ -1,5 +1,4 @@
 import { DAY_MS, MINUTE_MS } from '../../support/clock.ts';
-import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { ReachedThreshold, ThresholdStore } from '../threshold-store.ts';
 import { type ConditionalWrite, createTable, type TableOptions } from './table.ts';
 
@@ -9,12 +8,6 @@ const CLAIM: ConditionalWrite = {
     'attribute_not_exists(#isAnnounced) AND (attribute_not_exists(#claimedUntil) OR #claimedUntil <= :now)',
 };
 const MARK: ConditionalWrite = { update: 'SET #isAnnounced = :true' };
-
-const NAMES = {
-  '#claimedUntil': 'claimedUntil',
-  '#isAnnounced': 'isAnnounced',
-  '#ttl': TTL_ATTRIBUTE,
-};
 
 /** Longer than the longest period. */
 const LIFE_MS = 40 * DAY_MS;
@@ -29,7 +22,6 @@ export const createDynamoThresholdStore = (options: TableOptions): ThresholdStor
     claim: async (reached, now) => {
       const key = keyOf(reached);
       const { applied } = await table.apply(key, CLAIM, {
-        names: NAMES,
         values: {
           ':now': now,
           ':until': now + MINUTE_MS,
@@ -40,7 +32,7 @@ export const createDynamoThresholdStore = (options: TableOptions): ThresholdStor
       return (await table.read(key))?.isAnnounced === true ? 'announced' : 'busy';
     },
     markAnnounced: async (reached) => {
-      await table.apply(keyOf(reached), MARK, { names: NAMES, values: { ':true': true } });
+      await table.apply(keyOf(reached), MARK, { values: { ':true': true } });
     },
   };
 };

@@ -2,7 +2,7 @@ import { listOf } from '../../support/async-lists.ts';
 import { DAY_MS, HOUR_MS } from '../../support/clock.ts';
 import { timeIn } from '../../support/ids.ts';
 import { exactOptional, number, object, readIfValid, string } from '../../support/schema.ts';
-import { SORT_KEY, TTL_ATTRIBUTE } from '../../tables.ts';
+import { SORT_KEY } from '../../tables.ts';
 import type { OwedEvent, Webhook, WebhookStore } from '../webhook-store.ts';
 import { createTable, type TableOptions } from './table.ts';
 
@@ -27,8 +27,6 @@ const keyOf = ({ responseId }: OwedEvent) => ({
   sort: responseId,
 });
 
-const NAMES = { '#webhook': 'webhook', '#project': 'project', '#ttl': TTL_ATTRIBUTE };
-
 type Options = { client: TableOptions['client']; meters: string; records: string };
 
 /** `WebhookStore`: an item of a project in the meters table, and what is owed by the hour in that of the records. */
@@ -37,7 +35,7 @@ export const createDynamoWebhookStore = ({ client, meters, records }: Options): 
   const owed = createTable({ client, tableName: records });
   const change = async (projectId: string, update: string, webhook?: Webhook) => {
     const values = { ':webhook': webhook };
-    await settings.apply(`webhook/${projectId}`, { update }, { names: NAMES, values });
+    await settings.apply(`webhook/${projectId}`, { update }, { values });
   };
 
   const listHour = async (ms: number): Promise<OwedEvent[]> => {
@@ -56,11 +54,11 @@ export const createDynamoWebhookStore = ({ client, meters, records }: Options): 
     owe: async (event, now) => {
       const values = { ':project': event.projectId, ':ttl': Math.ceil((now + LIFE_MS) / 1_000) };
       const write = { update: 'SET #project = :project, #ttl = :ttl', returns: 'NONE' } as const;
-      await owed.apply(keyOf(event), write, { names: NAMES, values });
+      await owed.apply(keyOf(event), write, { values });
     },
     settle: async (event) => {
       const write = { update: 'REMOVE #project', returns: 'NONE' } as const;
-      await owed.apply(keyOf(event), write, { names: NAMES });
+      await owed.apply(keyOf(event), write);
     },
     listOwed: async (now) => {
       const hours = Array.from({ length: HOURS }, (_, hour) => now - hour * HOUR_MS);
