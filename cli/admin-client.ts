@@ -68,10 +68,7 @@ export type AdminClientOptions = {
   baseUrl: string;
   /** @default requests are not signed */
   sign?: Sign;
-  /**
-   * Appended to connection errors.
-   * @default ''
-   */
+  /** Appended to connection errors. @default '' */
   hint?: string;
 };
 

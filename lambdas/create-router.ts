@@ -41,15 +41,9 @@ import type { Upstream } from './upstreams/upstream.ts';
 
 export type RouterParts = RouterStores & {
   catalog: Catalog;
-  /**
-   * Where events of usage go.
-   * @default the log alone
-   */
+  /** Where events of usage go. @default the log alone */
   announce?: Announce | undefined;
-  /**
-   * Milliseconds that a response is kept.
-   * @default 24 hours
-   */
+  /** Milliseconds that a response is kept. @default 24 hours */
   keepMs?: number | undefined;
   /**
    * Which responses are stored for keys whose plans do not say, and for how many milliseconds.
@@ -62,10 +56,7 @@ export type RouterParts = RouterStores & {
    */
   mayReachInner?: boolean | undefined;
   upstream: Upstream;
-  /**
-   * Asked for the counts of `count_tokens`.
-   * @default none: they are estimated
-   */
+  /** Asked for the counts of `count_tokens`. @default none: they are estimated */
   countAtProvider?: CountAtProvider | undefined;
   /**
    * For servers that check keys before a body is read, and share its cache.
@@ -75,15 +66,9 @@ export type RouterParts = RouterStores & {
   log: Log;
   clock: Clock;
   randomBytes: RandomBytes;
-  /**
-   * Origins of web pages that may call.
-   * @default none
-   */
+  /** Origins of web pages that may call. @default none */
   corsOrigins?: readonly string[];
-  /**
-   * Whether upstreams get the caller's `traceparent`.
-   * @default false
-   */
+  /** Whether upstreams get the caller's `traceparent`. @default false */
   passesTraceparent?: boolean;
   /**
    * Key of the hashes of users, sessions and agents.

@@ -2,16 +2,16 @@ import { Duration } from 'aws-cdk-lib';
 import { Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
-import { type Code, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { Code, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { Model } from '../lambdas/catalog/catalog.ts';
 import type { AdminEnv } from '../lambdas/env.ts';
-import { acknowledge, acknowledgeFunction } from './acknowledge.ts';
+import { acknowledge } from './acknowledge.ts';
 import { grantBedrock } from './bedrock-access.ts';
 import { CONSOLE_FILES } from './bundle/bundle.ts';
 import type { Console } from './console.ts';
-import { createLogsAndRole, FUNCTION_SHAPE, grantKey } from './function-parts.ts';
+import { createFunction } from './function-parts.ts';
 import type { Stage } from './stage.ts';
 import { grantKeysByProject, grantOn, type Tables } from './tables.ts';
 import type { UpstreamSecrets } from './upstream-secrets.ts';
@@ -41,28 +41,14 @@ export class AdminFunction extends Construct {
   constructor(scope: Construct, id: string, props: AdminFunctionProps) {
     super(scope, id);
     const { stage, models, code, tables, upstreamSecrets } = props;
-    const { logGroup, role } = createLogsAndRole(this, stage);
-    this.logGroup = logGroup;
-    grantTables(tables, role);
-    // The doctor calls each target with its credential, or as the role.
-    upstreamSecrets.grantValue(role);
-    grantBedrock(role, models);
-    grantKey(this, stage, role);
-    props.console?.userPool.grant(role, ...MEMBER_ACTIONS);
-
-    this.function = new LambdaFunction(this, 'Function', {
-      ...FUNCTION_SHAPE,
-      description: `Model router (${stage.name}): projects, plans, keys, usage`,
+    const { role, ...created } = createFunction(this, stage, {
+      does: 'projects, plans, keys, usage',
       code,
       // Interactive use: half the memory doubles the cold start.
       memorySize: 512,
       // For the history: it reads a day's records of every project. The REST API responds within 29 s.
       timeout: Duration.minutes(15),
-      role,
-      logGroup,
-      ...(stage.adminConcurrency !== undefined && {
-        reservedConcurrentExecutions: stage.adminConcurrency,
-      }),
+      concurrency: stage.adminConcurrency,
       environment: {
         STAGE: stage.name,
         KEYS_TABLE: tables.keys.tableName,
@@ -75,7 +61,13 @@ export class AdminFunction extends Construct {
         ...(props.console && consoleEnv(props.console, stage, props.callerUrl)),
       } satisfies AdminEnv,
     });
-    acknowledgeFunction(this.function);
+    this.function = created.function;
+    this.logGroup = created.logGroup;
+    grantTables(tables, role);
+    // The doctor calls each target with its credential, or as the role.
+    upstreamSecrets.grantValue(role);
+    grantBedrock(role, models);
+    props.console?.userPool.grant(role, ...MEMBER_ACTIONS);
     const { historyMinutes } = stage;
     const schedule = new Rule(this, 'History', {
       description: `Model router (${stage.name}): brings the history of usage up to date`,
@@ -126,13 +118,12 @@ const consoleEnv = (
 /** Grants UpdateItem as the only write: the stores write conditionally and never delete. */
 const grantTables = (tables: Tables, role: IGrantable): void => {
   for (const table of [tables.plans, tables.projects]) {
-    grantOn(table, role, 'dynamodb:GetItem', 'dynamodb:Scan', 'dynamodb:UpdateItem');
+    grantOn(table, role, 'GetItem', 'Scan', 'UpdateItem');
   }
   for (const table of [tables.keys, tables.meters]) {
-    grantOn(table, role, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
+    grantOn(table, role, 'GetItem', 'UpdateItem');
   }
-  grantOn(tables.records, role, 'dynamodb:GetItem', 'dynamodb:Query');
-  const history = ['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'];
-  grantOn(tables.history, role, ...history);
+  grantOn(tables.records, role, 'GetItem', 'Query');
+  grantOn(tables.history, role, 'GetItem', 'Query', 'UpdateItem');
   grantKeysByProject(tables, role);
 };

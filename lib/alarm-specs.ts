@@ -9,10 +9,7 @@ import type { Stage } from './stage.ts';
 export type AlarmSpec = {
   /** End of the alarm's name, and anchor of its runbook in docs/operations.md. */
   id: string;
-  /**
-   * Anchor of the runbook, if several alarms share one.
-   * @default the id
-   */
+  /** Anchor of the runbook, if several alarms share one. @default the id */
   runbook?: string;
   /** What failed: the first line of the alarm's description and of its e-mail. */
   description: string;
@@ -91,10 +88,7 @@ export const rareShare = ({
   event: Metric;
   /** Events in 15 minutes. */
   atLeast: number;
-  /**
-   * Percent of the whole.
-   * @default one in 10,000
-   */
+  /** Percent of the whole. @default one in 10,000 */
   above?: number;
 }): ReturnType<typeof shareAlarm> =>
   shareAlarm({

@@ -1,6 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import { Grant } from 'aws-cdk-lib/aws-iam';
-import { type Code, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { Code } from 'aws-cdk-lib/aws-lambda';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { FilterPattern, type LogGroup, SubscriptionFilter } from 'aws-cdk-lib/aws-logs';
 import { LambdaDestination } from 'aws-cdk-lib/aws-logs-destinations';
@@ -10,8 +10,8 @@ import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { AlertsEnv } from '../lambdas/env.ts';
 import { ALERT_EVENTS } from '../lambdas/log-events.ts';
-import { acknowledge, acknowledgeFunction } from './acknowledge.ts';
-import { createLogsAndRole, FUNCTION_SHAPE, grantKey } from './function-parts.ts';
+import { acknowledge } from './acknowledge.ts';
+import { createFunction } from './function-parts.ts';
 import type { Stage } from './stage.ts';
 import { grantOn, type Tables } from './tables.ts';
 import type { UpstreamSecrets } from './upstream-secrets.ts';
@@ -41,7 +41,6 @@ export class AlertFunction extends Construct {
   constructor(scope: Construct, id: string, props: AlertFunctionProps) {
     super(scope, id);
     const { stage, code, tables, upstreamSecrets, topic, logGroups } = props;
-    const { logGroup, role } = createLogsAndRole(this, stage);
     const queue = new Queue(this, 'Queue', {
       ...{ fifo: true, enforceSSL: true },
       // AWS's advice: six times the limit of the function.
@@ -51,21 +50,11 @@ export class AlertFunction extends Construct {
       'AwsSolutions-SQS3': 'A receiver that is away for four days has missed what it should get.',
       'Serverless-SQSRedrivePolicy': 'The same.',
     });
-    queue.grantSendMessages(role);
-    const publish = { grantee: role, actions: ['sns:Publish'], resourceArns: [topic.topicArn] };
-    Grant.addToPrincipal(publish);
-    topic.masterKey?.grant(role, 'kms:Decrypt', 'kms:GenerateDataKey');
-    upstreamSecrets.grantValue(role);
-    grantOn(tables.history, role, 'dynamodb:UpdateItem');
-    grantKey(this, stage, role);
-    const target = new LambdaFunction(this, 'Function', {
-      ...FUNCTION_SHAPE,
-      description: `Model router (${stage.name}): alerts to people`,
+    const { role, function: target } = createFunction(this, stage, {
+      does: 'alerts to people',
       code,
       memorySize: 256,
       timeout: TIMEOUT,
-      role,
-      logGroup,
       environment: {
         FORMS: stage.alertForms.join(' '),
         ...(stage.alertWebhook !== undefined && { WEBHOOK_URL: stage.alertWebhook }),
@@ -76,7 +65,12 @@ export class AlertFunction extends Construct {
         UPSTREAM_SECRET: upstreamSecrets.secret.secretArn,
       } satisfies AlertsEnv,
     });
-    acknowledgeFunction(target);
+    queue.grantSendMessages(role);
+    const publish = { grantee: role, actions: ['sns:Publish'], resourceArns: [topic.topicArn] };
+    Grant.addToPrincipal(publish);
+    topic.masterKey?.grant(role, 'kms:Decrypt', 'kms:GenerateDataKey');
+    upstreamSecrets.grantValue(role);
+    grantOn(tables.history, role, 'UpdateItem');
     acknowledge(target, {
       'Serverless-LambdaEventSourceMappingDestination': 'What fails stays in the queue.',
       'Serverless-SNSRedrivePolicy':

@@ -3,12 +3,15 @@ import { Grant, type IGrantable, Role, ServicePrincipal } from 'aws-cdk-lib/aws-
 import {
   ApplicationLogLevel,
   Architecture,
+  type FunctionProps,
+  Function as LambdaFunction,
   LoggingFormat,
   Runtime,
   SystemLogLevel,
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
+import { acknowledgeFunction } from './acknowledge.ts';
 import type { Stage } from './stage.ts';
 
 /**
@@ -30,7 +33,7 @@ const KEY_ACTIONS = [
 ];
 
 /** Grants the use of `stage.kmsKey`, through these services only. */
-export const grantKey = (scope: Construct, { kmsKey }: Stage, grantee: IGrantable): void => {
+const grantKey = (scope: Construct, { kmsKey }: Stage, grantee: IGrantable): void => {
   if (kmsKey === undefined) return;
   const { region } = Stack.of(scope);
   const services = ['dynamodb', 's3', 'secretsmanager'].map(
@@ -45,7 +48,7 @@ export const grantKey = (scope: Construct, { kmsKey }: Stage, grantee: IGrantabl
 };
 
 /** Settings shared by all our functions. */
-export const FUNCTION_SHAPE = {
+const FUNCTION_SHAPE = {
   handler: 'index.handler',
   runtime: Runtime.NODEJS_24_X,
   // 20 % cheaper per GB-second than x86.
@@ -57,10 +60,19 @@ export const FUNCTION_SHAPE = {
 } as const;
 
 /**
- * Creates a function's log group with a retention, and an IAM role that initially allows only log
- * writes to it. Lambda's default group never expires and its default role may write every group.
+ * Creates a function with a log group that has a retention, and an IAM role that may use the stage's key, and write logs
+ * to that group. Lambda's default group never expires and its default role may write every group.
  */
-export const createLogsAndRole = (scope: Construct, stage: Stage) => {
+export const createFunction = (
+  scope: Construct,
+  stage: Stage,
+  props: Pick<FunctionProps, 'code' | 'memorySize' | 'timeout' | 'environment'> & {
+    /** What it does: the end of its description. */
+    does: string;
+    /** Environments that are reserved for it, which it has at the most. @default none */
+    concurrency?: number | undefined;
+  },
+) => {
   const logGroup = new LogGroup(scope, 'Logs', {
     retention: stage.logRetention,
     removalPolicy: removalOf(stage),
@@ -69,5 +81,16 @@ export const createLogsAndRole = (scope: Construct, stage: Stage) => {
     assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
   });
   logGroup.grantWrite(role);
-  return { logGroup, role };
+  grantKey(scope, stage, role);
+  const { does, concurrency, ...own } = props;
+  const target = new LambdaFunction(scope, 'Function', {
+    ...FUNCTION_SHAPE,
+    description: `Model router (${stage.name}): ${does}`,
+    role,
+    logGroup,
+    ...own,
+    ...(concurrency !== undefined && { reservedConcurrentExecutions: concurrency }),
+  });
+  acknowledgeFunction(target);
+  return { logGroup, role, function: target };
 };

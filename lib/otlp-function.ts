@@ -1,17 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { Duration } from 'aws-cdk-lib';
 import { Grant } from 'aws-cdk-lib/aws-iam';
-import {
-  type Code,
-  EventSourceMapping,
-  Function as LambdaFunction,
-  StartingPosition,
-} from 'aws-cdk-lib/aws-lambda';
+import { type Code, EventSourceMapping, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { OtlpEnv } from '../lambdas/env.ts';
-import { acknowledgeFunction } from './acknowledge.ts';
 import { ConfigurationError } from './configuration-error.ts';
-import { createLogsAndRole, FUNCTION_SHAPE, grantKey } from './function-parts.ts';
+import { createFunction } from './function-parts.ts';
 import type { Stage } from './stage.ts';
 import type { Tables } from './tables.ts';
 import type { UpstreamSecrets } from './upstream-secrets.ts';
@@ -47,22 +41,11 @@ export class OtlpFunction extends Construct {
         'otlpEndpoint reads the stream of the table of records, which an existing table (recordsTable) has none of in this stack.',
       );
     }
-    const { logGroup, role } = createLogsAndRole(this, stage);
-    Grant.addToPrincipal({
-      grantee: role,
-      actions: ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator'],
-      resourceArns: [tableStreamArn],
-    });
-    if (otlp.headers === 'secret') upstreamSecrets.grantValue(role);
-    grantKey(this, stage, role);
-    const target = new LambdaFunction(this, 'Function', {
-      ...FUNCTION_SHAPE,
-      description: `Model router (${stage.name}): records for the OTLP collector`,
+    const { role, function: target } = createFunction(this, stage, {
+      does: 'records for the OTLP collector',
       code,
       memorySize: 256,
       timeout: Duration.minutes(1),
-      role,
-      logGroup,
       environment: {
         STAGE: stage.name,
         ENDPOINT: otlp.endpoint,
@@ -71,7 +54,12 @@ export class OtlpFunction extends Construct {
         UPSTREAM_SECRET: upstreamSecrets.secret.secretArn,
       } satisfies OtlpEnv,
     });
-    acknowledgeFunction(target);
+    Grant.addToPrincipal({
+      grantee: role,
+      actions: ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator'],
+      resourceArns: [tableStreamArn],
+    });
+    if (otlp.headers === 'secret') upstreamSecrets.grantValue(role);
     new EventSourceMapping(this, 'Stream', {
       target,
       eventSourceArn: tableStreamArn,

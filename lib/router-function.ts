@@ -2,15 +2,15 @@ import { Duration, Stack } from 'aws-cdk-lib';
 import { Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
 import { Grant, type Role } from 'aws-cdk-lib/aws-iam';
-import { type Code, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { Code, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { Model } from '../lambdas/catalog/catalog.ts';
 import type { RouterEnv } from '../lambdas/env.ts';
-import { acknowledge, acknowledgeFunction } from './acknowledge.ts';
+import { acknowledge } from './acknowledge.ts';
 import type { AnswerBucket } from './answer-bucket.ts';
 import { grantBedrock } from './bedrock-access.ts';
-import { createLogsAndRole, FUNCTION_SHAPE, grantKey } from './function-parts.ts';
+import { createFunction } from './function-parts.ts';
 import type { Stage } from './stage.ts';
 import { grantKeysByProject, grantOn, type Tables } from './tables.ts';
 import type { UpstreamSecrets } from './upstream-secrets.ts';
@@ -51,23 +51,6 @@ export class RouterFunction extends Construct {
   constructor(scope: Construct, id: string, props: RouterFunctionProps) {
     super(scope, id);
     const { stage, models, code, tables, answerBucket, upstreamSecrets } = props;
-    const { logGroup, role } = createLogsAndRole(this, stage);
-    this.logGroup = logGroup;
-    this.role = role;
-    grantOn(tables.keys, role, 'dynamodb:GetItem');
-    grantKeysByProject(tables, role);
-    grantOn(tables.plans, role, 'dynamodb:GetItem');
-    grantOn(tables.meters, role, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
-    const ofRecords = ['GetItem', 'Query', 'UpdateItem'].map((action) => `dynamodb:${action}`);
-    grantOn(tables.records, role, ...ofRecords);
-    grantOn(tables.history, role, 'dynamodb:GetItem', 'dynamodb:Query');
-    if (tables.answers) grantOn(tables.answers, role, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
-    answerBucket?.grantObjects(role);
-    upstreamSecrets.grantValue(role);
-    grantBedrock(role, models);
-    grantEvents(role);
-    grantKey(this, stage, role);
-
     this.environment = {
       STAGE: stage.name,
       MAX_SERIES: String(stage.maxSeries),
@@ -91,23 +74,31 @@ export class RouterFunction extends Construct {
       UPSTREAM_SECRET: upstreamSecrets.secret.secretArn,
     };
 
-    this.function = new LambdaFunction(this, 'Function', {
-      ...FUNCTION_SHAPE,
-      description: `Model router (${stage.name}): chat completions, messages, models, token counts`,
+    const { role, ...created } = createFunction(this, stage, {
+      does: 'chat completions, messages, models, token counts',
       code,
       // Most billed time is waiting for upstreams, and its price grows with memory. By default 256 MB, of which a body
       // of 4.5 MB leaves 90 free (bench/memory.ts).
       memorySize: stage.memoryMb,
       // Lambda's maximum. The router's deadline ends every response 15 s earlier.
       timeout: Duration.minutes(15),
-      role,
-      logGroup,
       environment: this.environment,
-      ...(stage.reservedConcurrency !== undefined && {
-        reservedConcurrentExecutions: stage.reservedConcurrency,
-      }),
+      concurrency: stage.reservedConcurrency,
     });
-    acknowledgeFunction(this.function);
+    this.function = created.function;
+    this.logGroup = created.logGroup;
+    this.role = role;
+    grantOn(tables.keys, role, 'GetItem');
+    grantKeysByProject(tables, role);
+    grantOn(tables.plans, role, 'GetItem');
+    grantOn(tables.meters, role, 'GetItem', 'UpdateItem');
+    grantOn(tables.records, role, 'GetItem', 'Query', 'UpdateItem');
+    grantOn(tables.history, role, 'GetItem', 'Query');
+    if (tables.answers) grantOn(tables.answers, role, 'GetItem', 'UpdateItem');
+    answerBucket?.grantObjects(role);
+    upstreamSecrets.grantValue(role);
+    grantBedrock(role, models);
+    grantEvents(role);
     if (tables.answers) repeatWebhooks(this, stage, this.function);
   }
 }

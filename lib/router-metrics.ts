@@ -51,20 +51,11 @@ export type ShareOptions = {
   whole: Total;
   /** Percent that the share may be. */
   above: number;
-  /**
-   * Minimum of `whole`: one failed request at night is not a 100 % outage.
-   * @default 1
-   */
+  /** Minimum of `whole`: one failed request at night is not a 100 % outage. @default 1 */
   atLeast?: number;
-  /**
-   * Minimum of `part`.
-   * @default 0
-   */
+  /** Minimum of `part`. @default 0 */
   atLeastPart?: number;
-  /**
-   * What `whole` must be below.
-   * @default none
-   */
+  /** What `whole` must be below. @default none */
   below?: number;
   /** @default Duration.minutes(5) */
   period?: Duration;

@@ -24,22 +24,13 @@ export type RouterStackProps = StackProps & {
   models: Model[];
   /** The bundled router. */
   code: Code;
-  /**
-   * Folder of the bundled HTTP server (lambdas/web.ts).
-   * @default no Web Function
-   */
+  /** Folder of the bundled HTTP server (lambdas/web.ts). @default no Web Function */
   webFolder?: string | undefined;
   /** The bundled admin function. */
   adminCode: Code;
-  /**
-   * The bundled export of records (lambdas/otlp.ts).
-   * @default none: the stage has no collector
-   */
+  /** The bundled export of records (lambdas/otlp.ts). @default none: the stage has no collector */
   otlpCode?: Code | undefined;
-  /**
-   * The bundled sender of alerts (lambdas/alerts.ts).
-   * @default none: the stage has no receiver
-   */
+  /** The bundled sender of alerts (lambdas/alerts.ts). @default none: the stage has no receiver */
   alertsCode?: Code | undefined;
 };
 

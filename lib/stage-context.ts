@@ -87,10 +87,7 @@ const StageContext = z
     reservedConcurrency: WholeNumber.pipe(z.int().min(0).max(100_000)).optional(),
     /** So many environments that only the admin function uses; an account with a limit of 10 has none to give. */
     adminConcurrency: WholeNumber.pipe(z.int().min(1).max(1_000)).optional(),
-    /**
-     * The account's concurrency limit, of which the alarm uses 80 %.
-     * @default 1000
-     */
+    /** The account's concurrency limit, of which the alarm uses 80 %. @default 1000 */
     accountConcurrency: WholeNumber.pipe(z.int().min(1)).default(1000),
     /**
      * Days that log lines are kept; only values of CloudWatch: 1, 3, 5, 7, 14, 30, 60, 90 …
@@ -167,10 +164,7 @@ const StageContext = z
      */
     restRate: WholeNumber.pipe(z.int().min(1).max(100_000)).default(1000),
     restBurst: WholeNumber.pipe(z.int().min(1).max(100_000)).optional(),
-    /**
-     * `off` leaves out the Function URL, which is public and has no firewall.
-     * @default 'on'
-     */
+    /** `off` leaves out the Function URL, which is public and has no firewall. @default 'on' */
     functionUrl: z.enum(['on', 'off']).default('on'),
     /** Existing tables, e.g. restored from a backup, instead of new ones. */
     keysTable: ExistingTable,
@@ -203,20 +197,14 @@ const StageContext = z
      * @default 'off'
      */
     state: z.enum(STATE_MODES).default('off'),
-    /**
-     * Days that such a response is kept.
-     * @default 30
-     */
+    /** Days that such a response is kept. @default 30 */
     stateDays: WholeNumber.pipe(z.int().min(1).max(90)).default(30),
     /**
      * The console at `/dashboard` of the REST API, whose users sign in to a Cognito user pool; or none.
      * @default 'cognito'
      */
     dashboard: z.enum(['cognito', 'off']).default('cognito'),
-    /**
-     * Adds a Lambda Web Function to the public endpoints.
-     * @default 'off'
-     */
+    /** Adds a Lambda Web Function to the public endpoints. @default 'off' */
     webFunction: z.enum(['on', 'off']).default('off'),
   })
   .refine(
@@ -239,8 +227,6 @@ const StageContext = z
     path: ['restBurst'],
     message: 'must not be below restRate',
   });
-export type StageContext = z.infer<typeof StageContext>;
-
 /**
  * Context keys of CDK contain colons, slashes or dashes (`aws:cdk:…`, `@aws-cdk/…`,
  * `cli-telemetry`).
@@ -254,7 +240,7 @@ const CATALOG = 'catalog';
  * misspelt `reservedConcurrency=0` must not be ignored silently.
  * @throws ConfigurationError that names every invalid option
  */
-export const readStageContext = (node: Node): StageContext => {
+export const readStageContext = (node: Node): z.infer<typeof StageContext> => {
   const all: Record<string, unknown> = node.getAllContext();
   const options = Object.entries(all).filter(
     ([name]) => OPTION_NAME.test(name) && name !== CATALOG,

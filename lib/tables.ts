@@ -110,7 +110,8 @@ const encrypt = (table: TableV2, key: string): void => {
 };
 
 /** Grants actions on the table only: `TableV2.grant` would include its indexes. */
-export const grantOn = (table: Table, grantee: IGrantable, ...actions: string[]): void => {
+export const grantOn = (table: Table, grantee: IGrantable, ...names: string[]): void => {
+  const actions = names.map((name) => `dynamodb:${name}`);
   Grant.addToPrincipal({ grantee, actions, resourceArns: [table.tableArn] });
 };
 

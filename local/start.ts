@@ -62,10 +62,7 @@ export type LocalOptions = {
   clock?: Clock;
   /** Delay of the embedded upstream before every message, in milliseconds. */
   delayMs?: number;
-  /**
-   * Closed with the router.
-   * @default stores in memory
-   */
+  /** Closed with the router. @default stores in memory */
   stores?: LocalStores;
   /** Which responses are stored for 30 days. Default: those that plans store. */
   state?: StateMode;

@@ -84,9 +84,13 @@ export const AuditPage = () => {
               <p>Each change of a project, a plan, a key or a member is kept here.</p>
             </Empty>
           ) : (
-            <div class="panel scroll">
-              <Table caption="Changes" columns={COLUMNS} rows={data} keyOf={({ id }) => id} />
-            </div>
+            <Table
+              look="scroll"
+              caption="Changes"
+              columns={COLUMNS}
+              rows={data}
+              keyOf={({ id }) => id}
+            />
           )
         }
       </Shown>

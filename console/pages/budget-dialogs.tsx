@@ -5,7 +5,6 @@ import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
 import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { SelectField, TextField } from '../parts/field.tsx';
-import { announce } from '../parts/notice.tsx';
 
 type Owner = Pick<Budget, 'scope' | 'project' | 'id'>;
 
@@ -71,7 +70,7 @@ const AmountFields = ({ bind }: Pick<ReturnType<typeof useAmount>, 'bind'>) => (
   </div>
 );
 
-export const CreateBudget = ({ onClose, onChanged }: DialogProps) => {
+export const CreateBudget = (dialog: DialogProps) => {
   const { session, projects, project } = useShared();
   const [scope, setScope] = useState<Budget['scope']>('project');
   const owner = useForm({ project: project ?? projects[0]?.id ?? '', id: '' });
@@ -82,9 +81,7 @@ export const CreateBudget = ({ onClose, onChanged }: DialogProps) => {
     const { max_usd, period } = values;
     const of = { scope, project: owner.values.project, id };
     await call(session.api, 'set', of, { max_usd: Number(max_usd), period });
-    onClose();
-    onChanged();
-    announce('Set. A new budget applies within 15 seconds.');
+    return 'Set. A new budget applies within 15 seconds.';
   };
   return (
     <FormDialog
@@ -92,8 +89,8 @@ export const CreateBudget = ({ onClose, onChanged }: DialogProps) => {
       action="Set budget"
       busyAction="Setting…"
       isReady={values.max_usd !== '' && (label === undefined || owner.values.id !== '')}
-      onClose={onClose}
       onSubmit={create}
+      {...dialog}
     >
       <SelectField label="Budget of" options={SCOPES} value={scope} onChange={setScope} />
       {scope !== 'organisation' && (
@@ -114,24 +111,20 @@ export const CreateBudget = ({ onClose, onChanged }: DialogProps) => {
 
 type BudgetProps = DialogProps & { budget: Budget };
 
-export const ChangeBudget = ({ budget, onClose, onChanged }: BudgetProps) => {
+export const ChangeBudget = ({ budget, ...dialog }: BudgetProps) => {
   const { session } = useShared();
   const { values, bind } = useAmount(budget);
   const save = async () => {
     const { max_usd, period } = values;
     await call(session.api, 'set', budget, { max_usd: Number(max_usd), period });
-    onClose();
-    onChanged();
-    announce('Saved. It applies to the next request, and to the next slice of a running one.');
+    return 'Saved. It applies to the next request, and to the next slice of a running one.';
   };
   return (
     <FormDialog
       title={`Budget of ${nameOf(budget)}`}
-      action="Save"
-      busyAction="Saving…"
       isReady={values.max_usd !== ''}
-      onClose={onClose}
       onSubmit={save}
+      {...dialog}
     >
       <AmountFields bind={bind} />
       <p class="hint">
@@ -142,35 +135,30 @@ export const ChangeBudget = ({ budget, onClose, onChanged }: BudgetProps) => {
 };
 
 /** Pauses or resumes. */
-export const PauseBudget = ({ budget, onClose, onChanged }: BudgetProps) => {
+export const PauseBudget = ({ budget, ...dialog }: BudgetProps) => {
   const { session } = useShared();
   const verb = budget.paused ? 'Resume' : 'Pause';
   const change = async () => {
     await call(session.api, 'set', budget, { paused: !budget.paused });
-    onClose();
-    onChanged();
-    announce(budget.paused ? 'Resumed.' : 'Paused: it counts, and limits no request.');
+    return budget.paused ? 'Resumed.' : 'Paused: it counts, and limits no request.';
   };
   return (
     <FormDialog
       title={`${verb} the budget of ${nameOf(budget)}?`}
       action={verb}
-      busyAction="Saving…"
-      onClose={onClose}
       onSubmit={change}
+      {...dialog}
     >
       <p>A paused budget counts what requests cost, and limits none of them.</p>
     </FormDialog>
   );
 };
 
-export const DeleteBudget = ({ budget, onClose, onChanged }: BudgetProps) => {
+export const DeleteBudget = ({ budget, ...dialog }: BudgetProps) => {
   const { session } = useShared();
   const remove = async () => {
     await call(session.api, 'delete', budget);
-    onClose();
-    onChanged();
-    announce('Deleted.');
+    return 'Deleted.';
   };
   return (
     <ConfirmDialog
@@ -178,8 +166,8 @@ export const DeleteBudget = ({ budget, onClose, onChanged }: BudgetProps) => {
       action="Delete budget"
       busyAction="Deleting…"
       name={budget.id}
-      onClose={onClose}
-      onConfirm={remove}
+      onSubmit={remove}
+      {...dialog}
     >
       <p>Its requests are limited by their other budgets only.</p>
     </ConfirmDialog>

@@ -4,8 +4,8 @@ import { useShared } from '../parts/context.ts';
 import { dollars, plural } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
 import { Meter } from '../parts/meter.tsx';
-import { Page } from '../parts/page.tsx';
-import { RowActions } from '../parts/row-actions.tsx';
+import { MainButton, Page } from '../parts/page.tsx';
+import { actionsColumn } from '../parts/row-actions.tsx';
 import { Sparkline } from '../parts/sparkline.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { type Column, Table } from '../parts/table.tsx';
@@ -119,20 +119,15 @@ const columnsFor = (drawn: ReadonlySet<Budget>): Column<Budget>[] => [
   ...COLUMNS.slice(-1),
 ];
 
-const actionsWith = (open: (kind: Kind, budget: Budget) => void): Column<Budget> => ({
-  title: 'Actions',
-  kind: 'actions',
-  cell: (budget) => (
-    <RowActions
-      name={nameOf(budget)}
-      main={{ label: 'Change', onChoose: () => open('change', budget) }}
-      more={[
-        { label: budget.paused ? 'Resume…' : 'Pause…', onChoose: () => open('pause', budget) },
-        { label: 'Delete…', isDangerous: true, onChoose: () => open('delete', budget) },
-      ]}
-    />
-  ),
-});
+const actionsWith = (open: (kind: Kind, budget: Budget) => void) =>
+  actionsColumn((budget: Budget) => ({
+    name: nameOf(budget),
+    main: { label: 'Change', onChoose: () => open('change', budget) },
+    more: [
+      { label: budget.paused ? 'Resume…' : 'Pause…', onChoose: () => open('pause', budget) },
+      { label: 'Delete…', isDangerous: true, onChoose: () => open('delete', budget) },
+    ],
+  }));
 
 /** Settings, Budgets: how many dollars requests may cost. */
 export const BudgetsPage = () => {
@@ -141,9 +136,7 @@ export const BudgetsPage = () => {
   const loaded = useLoad('', async () => (await session.api('budgets.list', {})).data);
   const dialog = { onClose: () => setOpened(undefined), onChanged: loaded.reload };
   const create = session.isOperator && (
-    <button type="button" class="button is-primary" onClick={() => setOpened('create')}>
-      Set budget
-    </button>
+    <MainButton onClick={() => setOpened('create')}>Set budget</MainButton>
   );
   const Opened = opened && opened !== 'create' ? DIALOGS[opened.kind] : undefined;
   return (
@@ -169,14 +162,12 @@ export const BudgetsPage = () => {
           const columns = columnsFor(new Set(rows.slice(0, MOST_DRAWN)));
           const actions = actionsWith((kind, budget) => setOpened({ kind, budget }));
           return (
-            <div class="panel">
-              <Table
-                caption="Budgets"
-                columns={session.isOperator ? [...columns, actions] : columns}
-                rows={rows}
-                keyOf={nameOf}
-              />
-            </div>
+            <Table
+              caption="Budgets"
+              columns={session.isOperator ? [...columns, actions] : columns}
+              rows={rows}
+              keyOf={nameOf}
+            />
           );
         }}
       </Shown>

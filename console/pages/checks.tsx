@@ -25,14 +25,13 @@ export const Configuration = () => {
       <h2>Configuration</h2>
       <Shown of={checks}>
         {({ checks: found }) => (
-          <div class="panel scroll">
-            <Table
-              caption="Checks of the configuration"
-              columns={CHECK_COLUMNS}
-              rows={found}
-              keyOf={({ check, place }) => `${check} ${place}`}
-            />
-          </div>
+          <Table
+            look="scroll"
+            caption="Checks of the configuration"
+            columns={CHECK_COLUMNS}
+            rows={found}
+            keyOf={({ check, place }) => `${check} ${place}`}
+          />
         )}
       </Shown>
     </section>

@@ -63,6 +63,7 @@ export const CreateKey = ({ project, onClose, onChanged }: Props) => {
     onClose();
     onChanged({ ...key, ...(chosen && { counts: unusedCounts(key, chosen) }) });
     showSecret(key);
+    return undefined;
   };
   return (
     <FormDialog
@@ -136,6 +137,7 @@ export const RotateKey = ({ project, row, onClose, onChanged }: KeyProps) => {
     onChanged({ ...successor, ...(row.counts && { counts: row.counts }) });
     announce(describeOldKey(rotated, overlap, end));
     showSecret(successor);
+    return undefined;
   };
   return (
     <FormDialog
@@ -158,9 +160,8 @@ export const RevokeKey = ({ project, row, onClose, onChanged }: KeyProps) => {
   const { counts } = row;
   const revoke = async () => {
     await session.api('keys.revoke', { project, key: row.id });
-    onClose();
     onChanged({ ...row, status: 'revoked' });
-    announce(`Revoked “${name}”. Requests with it get 401.`);
+    return `Revoked “${name}”. Requests with it get 401.`;
   };
   return (
     <ConfirmDialog
@@ -169,7 +170,7 @@ export const RevokeKey = ({ project, row, onClose, onChanged }: KeyProps) => {
       busyAction="Revoking…"
       name={name}
       onClose={onClose}
-      onConfirm={revoke}
+      onSubmit={revoke}
     >
       <p>
         Requests with this key are rejected from now on, everywhere. A revoked key cannot be

@@ -1,7 +1,6 @@
 import { useShared } from '../parts/context.ts';
 import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { SelectField, TextField } from '../parts/field.tsx';
-import { announce } from '../parts/notice.tsx';
 import { type KeyProps, MODELS_HINT, PlanSummary, usePlansOf } from './key-dialogs.tsx';
 import { nameOf } from './keys-data.ts';
 import { LimitFields, limitsIn, textsOf } from './limit-fields.tsx';
@@ -14,18 +13,11 @@ export const EditKey = ({ project, row, onClose, onChanged }: KeyProps) => {
     const { name, ...limits } = values;
     const body = { name: name.trim() === '' ? null : name, ...limitsIn(limits, null) };
     const changed = await session.api('keys.set', { project, key: row.id }, body);
-    onClose();
     onChanged({ ...changed, counts: row.counts });
-    announce('Saved. The limits hold within 15 seconds.');
+    return 'Saved. The limits hold within 15 seconds.';
   };
   return (
-    <FormDialog
-      title={`Edit “${nameOf(row)}”`}
-      action="Save"
-      busyAction="Saving…"
-      onClose={onClose}
-      onSubmit={save}
-    >
+    <FormDialog title={`Edit “${nameOf(row)}”`} onClose={onClose} onSubmit={save}>
       <TextField label="Name" maxLength={100} {...bind('name')} />
       <LimitFields
         bind={bind}
@@ -45,9 +37,8 @@ export const MoveKey = ({ project, row, onClose, onChanged }: KeyProps) => {
   const plan = plans.find(({ id }) => id === values.plan);
   const move = async () => {
     const moved = await session.api('keys.move', { project, key: row.id }, values);
-    onClose();
     onChanged(moved);
-    announce(`“${nameOf(row)}” is on plan ${values.plan} within 15 seconds.`);
+    return `“${nameOf(row)}” is on plan ${values.plan} within 15 seconds.`;
   };
   return (
     <FormDialog

@@ -127,11 +127,7 @@ const ProjectKeys = ({ project }: { project: string }) => {
       <Shown of={keys}>
         {({ next_cursor: cursor }) => {
           if (rows.length > 0 || cursor) {
-            return (
-              <div class="panel">
-                <KeyTable rows={rows} actionsOf={actions.actionsOf} />
-              </div>
-            );
+            return <KeyTable rows={rows} actionsOf={actions.actionsOf} />;
           }
           if (q !== '' || status !== '') return <NoMatch text={q} onClear={clear} />;
           return (

@@ -75,14 +75,13 @@ export const ByModel = ({ measured }: { measured: Measured }) => (
       responses.
     </p>
     {measured.models.length > 0 && (
-      <div class="panel scroll">
-        <Table
-          caption="Models"
-          columns={MODEL_COLUMNS}
-          rows={measured.models.map(({ model, ...measure }) => ({ model, measure }))}
-          keyOf={({ model }) => model}
-        />
-      </div>
+      <Table
+        look="scroll"
+        caption="Models"
+        columns={MODEL_COLUMNS}
+        rows={measured.models.map(({ model, ...measure }) => ({ model, measure }))}
+        keyOf={({ model }) => model}
+      />
     )}
   </section>
 );

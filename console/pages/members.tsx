@@ -6,11 +6,10 @@ import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { CheckList, SelectField, TextField } from '../parts/field.tsx';
 import { useFilters } from '../parts/filters.ts';
 import { plural } from '../parts/format.ts';
-import { announce } from '../parts/notice.tsx';
-import { Page } from '../parts/page.tsx';
+import { MainButton, Page } from '../parts/page.tsx';
 import { More, usePaged } from '../parts/paged.tsx';
 import { hrefOf } from '../parts/route.ts';
-import { RowActions } from '../parts/row-actions.tsx';
+import { actionsColumn } from '../parts/row-actions.tsx';
 import { Search, useTyped } from '../parts/search.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { type Column, Table } from '../parts/table.tsx';
@@ -33,7 +32,7 @@ const useRoles = (): { value: string; label: string }[] => {
 
 type DialogProps = { onClose: () => void; onChanged: () => void };
 
-const InviteMember = ({ onClose, onChanged }: DialogProps) => {
+const InviteMember = (dialog: DialogProps) => {
   const { session, project } = useShared();
   const { values, bind } = useForm({
     email: '',
@@ -42,21 +41,17 @@ const InviteMember = ({ onClose, onChanged }: DialogProps) => {
   const invite = async () => {
     const { email } = values;
     const { invitation } = await session.api('members.invite', {}, values);
-    onClose();
-    onChanged();
-    announce(
-      invitation === 'none'
-        ? `${email} has the role, and signs in as before.`
-        : `Invited ${email}. The password in the e-mail is valid for 3 days.`,
-    );
+    return invitation === 'none'
+      ? `${email} has the role, and signs in as before.`
+      : `Invited ${email}. The password in the e-mail is valid for 3 days.`;
   };
   return (
     <FormDialog
       title="Invite member"
       action="Send invitation"
       busyAction="Sending…"
-      onClose={onClose}
       onSubmit={invite}
+      {...dialog}
     >
       <TextField
         label="E-mail address"
@@ -70,7 +65,7 @@ const InviteMember = ({ onClose, onChanged }: DialogProps) => {
 
 type MemberProps = DialogProps & { member: Member };
 
-const ChangeRoles = ({ member, onClose, onChanged }: MemberProps) => {
+const ChangeRoles = ({ member, ...dialog }: MemberProps) => {
   const { session } = useShared();
   const options = useRoles();
   const { values, bind } = useForm({
@@ -80,18 +75,14 @@ const ChangeRoles = ({ member, onClose, onChanged }: MemberProps) => {
   });
   const save = async () => {
     await session.api('members.set', { member: member.email }, values);
-    onClose();
-    onChanged();
-    announce('Saved. A page that is open has the earlier roles for up to 15 minutes.');
+    return 'Saved. A page that is open has the earlier roles for up to 15 minutes.';
   };
   return (
     <FormDialog
       title={`Roles of ${member.email}`}
-      action="Save"
-      busyAction="Saving…"
       isReady={values.roles.length > 0}
-      onClose={onClose}
       onSubmit={save}
+      {...dialog}
     >
       <CheckList
         legend="Roles"
@@ -103,13 +94,11 @@ const ChangeRoles = ({ member, onClose, onChanged }: MemberProps) => {
   );
 };
 
-const RemoveMember = ({ member: { email }, onClose, onChanged }: MemberProps) => {
+const RemoveMember = ({ member: { email }, ...dialog }: MemberProps) => {
   const { session } = useShared();
   const remove = async () => {
     await session.api('members.remove', { member: email });
-    onClose();
-    onChanged();
-    announce(`Removed ${email}.`);
+    return `Removed ${email}.`;
   };
   return (
     <ConfirmDialog
@@ -117,8 +106,8 @@ const RemoveMember = ({ member: { email }, onClose, onChanged }: MemberProps) =>
       action="Remove member"
       busyAction="Removing…"
       name={email}
-      onClose={onClose}
-      onConfirm={remove}
+      onSubmit={remove}
+      {...dialog}
     >
       <p>
         The member cannot sign in any more; a page that is open works for up to 15 minutes. Keys
@@ -175,19 +164,14 @@ const COLUMNS: Column<Member>[] = [
 
 type Opened = { kind: 'invite' } | { kind: 'roles' | 'remove'; member: Member };
 
-const actionsWith = (open: (opened: Opened) => void): Column<Member> => ({
-  title: 'Actions',
-  kind: 'actions',
-  cell: (member) => (
-    <RowActions
-      name={member.email}
-      main={{ label: 'Roles…', onChoose: () => open({ kind: 'roles', member }) }}
-      more={[
-        { label: 'Remove…', isDangerous: true, onChoose: () => open({ kind: 'remove', member }) },
-      ]}
-    />
-  ),
-});
+const actionsWith = (open: (opened: Opened) => void) =>
+  actionsColumn((member: Member) => ({
+    name: member.email,
+    main: { label: 'Roles…', onChoose: () => open({ kind: 'roles', member }) },
+    more: [
+      { label: 'Remove…', isDangerous: true, onChoose: () => open({ kind: 'remove', member }) },
+    ],
+  }));
 
 /** The loopback address, and a stage without a console. */
 const NoSignIn = () => (
@@ -212,9 +196,7 @@ export const MembersPage = () => {
   const [opened, setOpened] = useState<Opened>();
   const dialog = { onClose: () => setOpened(undefined), onChanged: members.reload };
   const invite = session.isOperator && (
-    <button type="button" class="button is-primary" onClick={() => setOpened({ kind: 'invite' })}>
-      Invite member
-    </button>
+    <MainButton onClick={() => setOpened({ kind: 'invite' })}>Invite member</MainButton>
   );
   if (members.failure?.status === 404) {
     return (
@@ -245,14 +227,12 @@ export const MembersPage = () => {
               <p>Operators and viewers see every project, members those that they are added to.</p>
             </Empty>
           ) : (
-            <div class="panel">
-              <Table
-                caption="Members"
-                columns={session.isOperator ? [...COLUMNS, actionsWith(setOpened)] : COLUMNS}
-                rows={data}
-                keyOf={({ email }) => email}
-              />
-            </div>
+            <Table
+              caption="Members"
+              columns={session.isOperator ? [...COLUMNS, actionsWith(setOpened)] : COLUMNS}
+              rows={data}
+              keyOf={({ email }) => email}
+            />
           )
         }
       </Shown>

@@ -230,14 +230,13 @@ export const ModelsPage = () => {
     >
       <Shown of={listed}>
         {({ data }) => (
-          <div class="panel scroll names">
-            <Table
-              caption="Targets"
-              columns={columnsWith(outcomes, session.isOperator ? test : undefined)}
-              rows={data.map((target) => ({ ...target, measure: measureOf(target) }))}
-              keyOf={({ place }) => place}
-            />
-          </div>
+          <Table
+            look="scroll names"
+            caption="Targets"
+            columns={columnsWith(outcomes, session.isOperator ? test : undefined)}
+            rows={data.map((target) => ({ ...target, measure: measureOf(target) }))}
+            keyOf={({ place }) => place}
+          />
         )}
       </Shown>
       {/* A refusal of the targets is shown once. */}

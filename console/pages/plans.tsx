@@ -5,9 +5,8 @@ import { useShared } from '../parts/context.ts';
 import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { IdField } from '../parts/field.tsx';
 import { count, plural } from '../parts/format.ts';
-import { announce } from '../parts/notice.tsx';
-import { Page } from '../parts/page.tsx';
-import { RowActions } from '../parts/row-actions.tsx';
+import { MainButton, Page } from '../parts/page.tsx';
+import { actionsColumn } from '../parts/row-actions.tsx';
 import { Empty } from '../parts/states.tsx';
 import { AllowedNames, type Column, Maximum, Table } from '../parts/table.tsx';
 import { LimitFields, limitsIn, NO_LIMITS, textsOf } from './limit-fields.tsx';
@@ -27,16 +26,14 @@ const PlanDialog = ({ plan, onClose }: { plan: Plan | undefined; onClose: () => 
     const body = { ...limitsIn(values, plan ? null : undefined), ...planBody(values, plan) };
     if (plan) await session.api('plans.set', { plan: plan.id }, body);
     else await session.api('plans.create', {}, { id, ...body });
-    onClose();
-    reloadShared();
-    announce(plan ? 'Saved. The new limits hold within 15 seconds.' : `Created plan ${id}.`);
+    return plan ? 'Saved. The new limits hold within 15 seconds.' : `Created plan ${id}.`;
   };
   return (
     <FormDialog
       title={plan ? `Edit plan “${plan.id}”` : 'Create plan'}
       action={plan ? 'Save' : 'Create plan'}
-      busyAction="Saving…"
       onClose={onClose}
+      onChanged={reloadShared}
       onSubmit={save}
     >
       {plan && <p>What keys have used is kept. The new limits hold within 15 seconds.</p>}
@@ -85,19 +82,12 @@ const COLUMNS: Column<Plan>[] = [
   { title: 'Models', cell: ({ models }) => <AllowedNames names={models} /> },
 ];
 
-const actionsWith = (open: (opened: Opened) => void): Column<Plan> => ({
-  title: 'Actions',
-  kind: 'actions',
-  cell: (plan) => (
-    <RowActions
-      name={plan.id}
-      main={{ label: 'Edit', onChoose: () => open({ kind: 'edit', plan }) }}
-      more={[
-        { label: 'Delete…', isDangerous: true, onChoose: () => open({ kind: 'delete', plan }) },
-      ]}
-    />
-  ),
-});
+const actionsWith = (open: (opened: Opened) => void) =>
+  actionsColumn((plan: Plan) => ({
+    name: plan.id,
+    main: { label: 'Edit', onChoose: () => open({ kind: 'edit', plan }) },
+    more: [{ label: 'Delete…', isDangerous: true, onChoose: () => open({ kind: 'delete', plan }) }],
+  }));
 
 /** Settings, Plans: how much a key may do. */
 export const PlansPage = () => {
@@ -105,9 +95,7 @@ export const PlansPage = () => {
   const [opened, setOpened] = useState<Opened>();
   const onClose = () => setOpened(undefined);
   const create = session.isOperator && (
-    <button type="button" class="button is-primary" onClick={() => setOpened({ kind: 'create' })}>
-      Create plan
-    </button>
+    <MainButton onClick={() => setOpened({ kind: 'create' })}>Create plan</MainButton>
   );
   return (
     <Page title="Plans" subtitle="A plan sets how much each of its keys may do." actions={create}>
@@ -117,14 +105,12 @@ export const PlansPage = () => {
           {create}
         </Empty>
       ) : (
-        <div class="panel">
-          <Table
-            caption="Plans"
-            columns={session.isOperator ? [...COLUMNS, actionsWith(setOpened)] : COLUMNS}
-            rows={plans}
-            keyOf={({ id }) => id}
-          />
-        </div>
+        <Table
+          caption="Plans"
+          columns={session.isOperator ? [...COLUMNS, actionsWith(setOpened)] : COLUMNS}
+          rows={plans}
+          keyOf={({ id }) => id}
+        />
       )}
       {opened?.kind === 'create' && <PlanDialog plan={undefined} onClose={onClose} />}
       {opened?.kind === 'edit' && <PlanDialog plan={opened.plan} onClose={onClose} />}

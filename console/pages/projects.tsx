@@ -5,10 +5,9 @@ import { useShared } from '../parts/context.ts';
 import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { CheckList, IdField, TextField } from '../parts/field.tsx';
 import { plural } from '../parts/format.ts';
-import { announce } from '../parts/notice.tsx';
-import { Page } from '../parts/page.tsx';
+import { MainButton, Page } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
-import { RowActions } from '../parts/row-actions.tsx';
+import { actionsColumn } from '../parts/row-actions.tsx';
 import { Empty } from '../parts/states.tsx';
 import { AllowedNames, type Column, Maximum, Table } from '../parts/table.tsx';
 import { Instant } from '../parts/time.tsx';
@@ -35,16 +34,14 @@ const ProjectDialog = ({ project, onClose }: DialogProps) => {
     };
     if (project) await session.api('projects.set', { project: project.id }, body);
     else await session.api('projects.create', {}, { id, ...body });
-    onClose();
-    reloadShared();
-    announce(project ? 'Saved. It applies to new keys.' : `Created project ${id}.`);
+    return project ? 'Saved. It applies to new keys.' : `Created project ${id}.`;
   };
   return (
     <FormDialog
       title={project ? `Edit project “${project.id}”` : 'Create project'}
       action={project ? 'Save' : 'Create project'}
-      busyAction="Saving…"
       onClose={onClose}
+      onChanged={reloadShared}
       onSubmit={save}
     >
       {!project && <IdField {...bind('id')} />}
@@ -107,26 +104,21 @@ const COLUMNS: Column<Project>[] = [
   },
 ];
 
-const actionsWith = (open: (opened: Opened) => void): Column<Project> => ({
-  title: 'Actions',
-  kind: 'actions',
-  cell: (project) => (
-    <RowActions
-      name={project.id}
-      main={{ label: 'Edit', onChoose: () => open({ kind: 'edit', project }) }}
-      more={[
-        {
-          label: 'Its members',
-          onChoose: () => {
-            location.hash = hrefOf('members', { project: project.id });
-          },
+const actionsWith = (open: (opened: Opened) => void) =>
+  actionsColumn((project: Project) => ({
+    name: project.id,
+    main: { label: 'Edit', onChoose: () => open({ kind: 'edit', project }) },
+    more: [
+      {
+        label: 'Its members',
+        onChoose: () => {
+          location.hash = hrefOf('members', { project: project.id });
         },
-        { label: 'Webhook…', onChoose: () => open({ kind: 'webhook', project }) },
-        { label: 'Delete…', isDangerous: true, onChoose: () => open({ kind: 'delete', project }) },
-      ]}
-    />
-  ),
-});
+      },
+      { label: 'Webhook…', onChoose: () => open({ kind: 'webhook', project }) },
+      { label: 'Delete…', isDangerous: true, onChoose: () => open({ kind: 'delete', project }) },
+    ],
+  }));
 
 /** Settings, Projects: what keys belong to. */
 export const ProjectsPage = () => {
@@ -134,9 +126,7 @@ export const ProjectsPage = () => {
   const [opened, setOpened] = useState<Opened>();
   const onClose = () => setOpened(undefined);
   const create = session.isOperator && (
-    <button type="button" class="button is-primary" onClick={() => setOpened({ kind: 'create' })}>
-      Create project
-    </button>
+    <MainButton onClick={() => setOpened({ kind: 'create' })}>Create project</MainButton>
   );
   return (
     <Page
@@ -150,14 +140,12 @@ export const ProjectsPage = () => {
           {create}
         </Empty>
       ) : (
-        <div class="panel">
-          <Table
-            caption="Projects"
-            columns={session.isOperator ? [...COLUMNS, actionsWith(setOpened)] : COLUMNS}
-            rows={projects}
-            keyOf={({ id }) => id}
-          />
-        </div>
+        <Table
+          caption="Projects"
+          columns={session.isOperator ? [...COLUMNS, actionsWith(setOpened)] : COLUMNS}
+          rows={projects}
+          keyOf={({ id }) => id}
+        />
       )}
       {opened?.kind === 'create' && <ProjectDialog project={undefined} onClose={onClose} />}
       {opened?.kind === 'edit' && <ProjectDialog project={opened.project} onClose={onClose} />}

@@ -140,7 +140,11 @@ const COLUMNS: Column<RequestSummary>[] = [
 
 /** A table of requests, each with a link to its timeline. */
 export const RequestTable = ({ rows }: { rows: RequestSummary[] }) => (
-  <div class="panel scroll names">
-    <Table caption="Requests" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />
-  </div>
+  <Table
+    look="scroll names"
+    caption="Requests"
+    columns={COLUMNS}
+    rows={rows}
+    keyOf={({ id }) => id}
+  />
 );

@@ -88,9 +88,13 @@ export const CostByKind = ({ sums }: { sums: UsageSums }) => {
   const sorted = rows.toSorted((one, other) => other.cost_usd - one.cost_usd);
   return (
     <section class="section" aria-label="Cost by kind">
-      <div class="panel scroll">
-        <Table caption="Cost by kind" columns={KINDS} rows={sorted} keyOf={({ kind }) => kind} />
-      </div>
+      <Table
+        look="scroll"
+        caption="Cost by kind"
+        columns={KINDS}
+        rows={sorted}
+        keyOf={({ kind }) => kind}
+      />
       {costText(sums) !== dollars(sums.cost_usd) && (
         <p class="quiet">
           ~ a part is estimated; ≥ {plural(sums.incomplete_requests, 'request')} used something

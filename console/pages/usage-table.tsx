@@ -75,13 +75,12 @@ export const BreakDown = ({
       ? usage.data.toReversed()
       : usage.data.toSorted((one, other) => of(other) - of(one));
   return (
-    <div class="panel scroll">
-      <Table
-        caption={`Usage ${USAGE_GROUPS.find(({ value }) => value === by)?.label.toLowerCase()}`}
-        columns={columnsFor(by, total, measure, nameOf)}
-        rows={rows}
-        keyOf={(row) => row[by] ?? ''}
-      />
-    </div>
+    <Table
+      look="scroll"
+      caption={`Usage ${USAGE_GROUPS.find(({ value }) => value === by)?.label.toLowerCase()}`}
+      columns={columnsFor(by, total, measure, nameOf)}
+      rows={rows}
+      keyOf={(row) => row[by] ?? ''}
+    />
   );
 };

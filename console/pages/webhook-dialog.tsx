@@ -5,7 +5,6 @@ import { useShared } from '../parts/context.ts';
 import { Dialog, FormDialog, useForm } from '../parts/dialog.tsx';
 import { TextField } from '../parts/field.tsx';
 import { useLoad } from '../parts/load.ts';
-import { announce } from '../parts/notice.tsx';
 import { SecretDialog } from '../parts/secret-dialog.tsx';
 import { Shown } from '../parts/states.tsx';
 import { Instant } from '../parts/time.tsx';
@@ -19,10 +18,10 @@ const WebhookForm = ({ project, stored, onClose }: FormProps) => {
   const save = async () => {
     if (values.url.trim() === '') {
       if (stored) await session.api('webhooks.delete', { project }, {});
-      announce('There is no webhook.');
-      return onClose();
+      return 'There is no webhook.';
     }
     setSecret((await session.api('webhooks.set', { project }, values)).secret);
+    return undefined;
   };
   if (secret) {
     return (
@@ -39,7 +38,6 @@ const WebhookForm = ({ project, stored, onClose }: FormProps) => {
     <FormDialog
       title={`Webhook of “${project}”`}
       action={stored ? 'Save with a new secret' : 'Save'}
-      busyAction="Saving…"
       onClose={onClose}
       onSubmit={save}
     >

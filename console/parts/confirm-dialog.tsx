@@ -3,25 +3,17 @@ import { useState } from 'preact/hooks';
 import { useShared } from './context.ts';
 import { FormDialog } from './dialog.tsx';
 import { TextField } from './field.tsx';
-import { announce } from './notice.tsx';
 
-type ConfirmProps = {
-  title: string;
-  action: string;
-  busyAction: string;
+type ConfirmProps = Omit<Parameters<typeof FormDialog>[0], 'isReady' | 'isDangerous'> & {
   /** The name that has to be typed: what is ended is looked at twice. */
   name: string;
-  onClose: () => void;
-  /** Throws to keep the dialog open with the reason. */
-  onConfirm: () => Promise<void>;
-  children: ComponentChildren;
 };
 
 /** Confirms a change that cannot be undone. */
-export const ConfirmDialog = ({ name, onConfirm, children, ...dialog }: ConfirmProps) => {
+export const ConfirmDialog = ({ name, children, ...dialog }: ConfirmProps) => {
   const [typed, setTyped] = useState('');
   return (
-    <FormDialog {...dialog} isDangerous isReady={typed.trim() === name} onSubmit={onConfirm}>
+    <FormDialog {...dialog} isDangerous isReady={typed.trim() === name}>
       {children}
       <TextField label={`Type ${name} to confirm`} value={typed} onChange={setTyped} />
     </FormDialog>
@@ -41,9 +33,7 @@ export const DeleteDialog = ({ kind, id, onClose, children }: DeleteProps) => {
   const remove = async () => {
     if (kind === 'plan') await session.api('plans.delete', { plan: id });
     else await session.api('projects.delete', { project: id });
-    onClose();
-    reloadShared();
-    announce(`Deleted ${kind} ${id}.`);
+    return `Deleted ${kind} ${id}.`;
   };
   return (
     <ConfirmDialog
@@ -52,7 +42,8 @@ export const DeleteDialog = ({ kind, id, onClose, children }: DeleteProps) => {
       busyAction="Deleting…"
       name={id}
       onClose={onClose}
-      onConfirm={remove}
+      onChanged={reloadShared}
+      onSubmit={remove}
     >
       {children}
     </ConfirmDialog>

@@ -50,14 +50,16 @@ export const Dialog = ({ title, onClose, isWide = false, children }: DialogProps
 
 type FormProps = {
   title: string;
-  /** The verb on the button, and its form while the call runs. */
-  action: string;
-  busyAction: string;
+  /** The verb on the button, and its form while the call runs. @default Save */
+  action?: string;
+  busyAction?: string;
   isReady?: boolean;
   isDangerous?: boolean;
   onClose: () => void;
-  /** Throws to keep the dialog open with the reason. */
-  onSubmit: () => Promise<void>;
+  /** After the dialog has closed. */
+  onChanged?: (() => void) | undefined;
+  /** Returns what to announce once the dialog has closed, undefined if it did all that; throws to keep it open with the reason. */
+  onSubmit: () => Promise<string | undefined>;
   children: ComponentChildren;
 };
 
@@ -78,7 +80,7 @@ export const useForm = <Values extends Record<string, unknown>>(initial: Values)
 
 /** A dialog that makes one change: one click sends one request, and a failure keeps what was typed. */
 export const FormDialog = (props: FormProps) => {
-  const { title, action, busyAction, isReady = true, isDangerous = false } = props;
+  const { title, action = 'Save', busyAction = 'Saving…', isReady = true, isDangerous } = props;
   const [failure, setFailure] = useState<ApiFailure>();
   const [isBusy, setBusy] = useState(false);
   const inFlight = useRef(false);
@@ -90,7 +92,11 @@ export const FormDialog = (props: FormProps) => {
     setBusy(true);
     setFailure(undefined);
     try {
-      await props.onSubmit();
+      const text = await props.onSubmit();
+      if (text === undefined) return;
+      props.onClose();
+      props.onChanged?.();
+      announce(text);
     } catch (error) {
       // The browser's button closes a page during a call.
       if (form.current) setFailure(asFailure(error));

@@ -27,3 +27,8 @@ export const Page = ({ title, subtitle, actions, children }: PageProps) => {
     </>
   );
 };
+
+/** What a page is most used for. */
+export const MainButton = (props: { onClick: () => void; children: ComponentChildren }) => (
+  <button type="button" class="button is-primary" {...props} />
+);

@@ -1,4 +1,5 @@
 import { Menu, type MenuItem } from './menu.tsx';
+import type { Column } from './table.tsx';
 
 type RowActionsProps = {
   /** Names the row to readers who do not see it. */
@@ -21,3 +22,10 @@ export const RowActions = ({ name, main, more }: RowActionsProps) => (
     <Menu label={`More actions for ${name}`} items={more} />
   </span>
 );
+
+/** The column of what can be done with each row. */
+export const actionsColumn = <Row,>(of: (row: Row) => RowActionsProps): Column<Row> => ({
+  title: 'Actions',
+  kind: 'actions',
+  cell: (row) => <RowActions {...of(row)} />,
+});

@@ -5,6 +5,7 @@ import type { NewKey } from '../api/types.ts';
 import { callerUrl } from '../settings.ts';
 import { Copyable } from './copy.tsx';
 import { Dialog } from './dialog.tsx';
+import { Options } from './field.tsx';
 import { useLoad } from './load.ts';
 import { KEY_VARIABLE, snippetsFor } from './snippets.ts';
 import { Shown } from './states.tsx';
@@ -28,11 +29,7 @@ const KeyCode = ({ secret }: { secret: string }) => {
                 value={model}
                 onChange={({ currentTarget }) => setChosen(currentTarget.value)}
               >
-                {all.map(({ id }) => (
-                  <option key={id} value={id}>
-                    {id}
-                  </option>
-                ))}
+                <Options options={all.map(({ id }) => ({ value: id, label: id }))} />
               </select>
             </label>
             <Tabs

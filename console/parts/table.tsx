@@ -21,6 +21,8 @@ type TableProps<Row> = {
   rows: readonly Row[];
   keyOf: (row: Row) => string;
   classOf?: (row: Row) => string;
+  /** Classes of the panel around it. @default none */
+  look?: string;
 };
 
 /** Values that are not known come last, in either direction. */
@@ -55,7 +57,8 @@ const useOrder = <Row,>(columns: readonly Column<Row>[], rows: readonly Row[]) =
 };
 
 /** A table that becomes one card per row below 960 px; roles are spelled out, since CSS changes the display. */
-export const Table = <Row,>({ caption, columns, rows, keyOf, classOf }: TableProps<Row>) => {
+export const Table = <Row,>(props: TableProps<Row>) => {
+  const { caption, columns, rows, keyOf, classOf, look = '' } = props;
   const { order, sorted, sortBy } = useOrder(columns, rows);
   const cells = (content: (column: Column<Row>) => ComponentChildren) =>
     columns.map((column) => {
@@ -67,45 +70,47 @@ export const Table = <Row,>({ caption, columns, rows, keyOf, classOf }: TablePro
       );
     });
   return (
-    <table role="table">
-      <caption class="sr-only">{caption}</caption>
-      <thead role="rowgroup">
-        <tr role="row">
-          {columns.map(({ title, kind = '', sort }) => {
-            const direction = order?.title === title ? order.direction : undefined;
-            return (
-              <th
-                key={title}
-                scope="col"
-                role="columnheader"
-                class={kind}
-                aria-sort={direction && ARIA[direction]}
-              >
-                {sort ? (
-                  <button type="button" class="sort" onClick={() => sortBy(title, sort)}>
-                    {title}
-                  </button>
-                ) : (
-                  <span class={kind === 'actions' ? 'sr-only' : ''}>{title}</span>
-                )}
-              </th>
-            );
-          })}
-        </tr>
-      </thead>
-      <tbody role="rowgroup">
-        {sorted.map((row) => (
-          <tr key={keyOf(row)} role="row" class={classOf?.(row) ?? ''}>
-            {cells(({ cell }) => cell(row))}
+    <div class={`panel ${look}`}>
+      <table role="table">
+        <caption class="sr-only">{caption}</caption>
+        <thead role="rowgroup">
+          <tr role="row">
+            {columns.map(({ title, kind = '', sort }) => {
+              const direction = order?.title === title ? order.direction : undefined;
+              return (
+                <th
+                  key={title}
+                  scope="col"
+                  role="columnheader"
+                  class={kind}
+                  aria-sort={direction && ARIA[direction]}
+                >
+                  {sort ? (
+                    <button type="button" class="sort" onClick={() => sortBy(title, sort)}>
+                      {title}
+                    </button>
+                  ) : (
+                    <span class={kind === 'actions' ? 'sr-only' : ''}>{title}</span>
+                  )}
+                </th>
+              );
+            })}
           </tr>
-        ))}
-      </tbody>
-      {rows.length > 0 && columns.some(({ total }) => total) && (
-        <tfoot role="rowgroup">
-          <tr role="row">{cells(({ total }) => total?.(rows))}</tr>
-        </tfoot>
-      )}
-    </table>
+        </thead>
+        <tbody role="rowgroup">
+          {sorted.map((row) => (
+            <tr key={keyOf(row)} role="row" class={classOf?.(row) ?? ''}>
+              {cells(({ cell }) => cell(row))}
+            </tr>
+          ))}
+        </tbody>
+        {rows.length > 0 && columns.some(({ total }) => total) && (
+          <tfoot role="rowgroup">
+            <tr role="row">{cells(({ total }) => total?.(rows))}</tr>
+          </tfoot>
+        )}
+      </table>
+    </div>
   );
 };
 

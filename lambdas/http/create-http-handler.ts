@@ -103,10 +103,7 @@ export type HttpHandlerOptions = {
   log: Log;
   clock: Clock;
   randomBytes: RandomBytes;
-  /**
-   * Origins of web pages that may call.
-   * @default none
-   */
+  /** Origins of web pages that may call. @default none */
   corsOrigins?: readonly string[] | undefined;
 };
 

@@ -139,10 +139,7 @@ export const createAuthenticate = ({
   keys: Pick<KeyStore, 'findKey'>;
   plans: Pick<PlanStore, 'findPlan'>;
   clock: Clock;
-  /**
-   * For the reads of a key and its plan together.
-   * @default that of the stores, for each
-   */
+  /** For the reads of a key and its plan together. @default that of the stores, for each */
   timeoutMs?: number;
 }): Authenticate => {
   const findKey = createCachedLookup({

@@ -11,10 +11,7 @@ type Options = {
   /** Value of the dimension `Stage`. */
   stage: string;
   labels: Labelled[];
-  /**
-   * The events that are counted.
-   * @default all
-   */
+  /** The events that are counted. @default all */
   events?: readonly LogEvent[];
   clock: Clock;
   /** Writes whole lines; `process.stdout.write` in the entries. */

@@ -48,10 +48,7 @@ const credentialFor = async (secret: SecretOf, secrets: UpstreamSecrets): Promis
 /** Calls providers over HTTP, with connections kept alive between calls. */
 export const createHttpUpstream = (parts: {
   secrets: UpstreamSecrets;
-  /**
-   * Of the function's role, for targets with `auth: "iam"`.
-   * @default none: these targets fail
-   */
+  /** Of the function's role, for targets with `auth: "iam"`. @default none: these targets fail */
   roleCredentials?: AwsIdentity['credentials'] | undefined;
   clock: Clock;
 }): Upstream => {

@@ -26,10 +26,7 @@ export type ServerOptions = {
     body: Buffer,
     now: number,
   ) => HttpEvent | 'itself' | undefined;
-  /**
-   * Why a request is rejected before anything of it is used.
-   * @default none is
-   */
+  /** Why a request is rejected before anything of it is used. @default none is */
   reject?: (request: RequestHead) => ApiError | undefined;
   /**
    * Whether to read the body of a request. Without it the handler gets a request without a body at once, and

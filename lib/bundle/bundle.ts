@@ -15,10 +15,7 @@ export type BundleOptions = {
   entry: string;
   /** Folder that becomes the function's code; absolute, or relative to the project's root. */
   outdir: string;
-  /**
-   * Absolute path of the catalog to bundle.
-   * @default lambdas/catalog/models.json
-   */
+  /** Absolute path of the catalog to bundle. @default lambdas/catalog/models.json */
   catalog?: string | undefined;
   /**
    * Source of AWS credentials: environment variables only, as Lambda sets them for functions, or

@@ -118,10 +118,7 @@ const corsHeaders = (
 
 type WriteOptions = {
   log: Log;
-  /**
-   * Origins whose pages may read replies.
-   * @default none
-   */
+  /** Origins whose pages may read replies. @default none */
   corsOrigins?: readonly string[] | undefined;
 };
 
