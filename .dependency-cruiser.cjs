@@ -68,7 +68,7 @@ const contracts = {
   endpoints: ['log-events.ts'],
   routing: ['log-events.ts'],
   records: ['log-events.ts'],
-  stores: ['log-events.ts', 'tables.ts'],
+  stores: ['log-events.ts', 'operations.ts', 'tables.ts'],
   otlp: ['log-events.ts', 'tables.ts'],
   alerts: ['log-events.ts'],
   telemetry: ['log-events.ts', 'metrics.ts'],

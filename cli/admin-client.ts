@@ -100,3 +100,32 @@ export const createAdminClient =
       });
     }
   };
+
+/** Reads the pages of a list, one after the other. */
+export async function* pagesOf(
+  client: AdminClient,
+  request: AdminRequest,
+): AsyncGenerator<Record<string, unknown>, void, void> {
+  let path: string | undefined = request.path;
+  while (path !== undefined) {
+    const page: Record<string, unknown> = await client({ ...request, path });
+    yield page;
+    const { next_cursor: cursor } = page;
+    const separator = request.path.includes('?') ? '&' : '?';
+    path =
+      typeof cursor === 'string'
+        ? `${request.path}${separator}cursor=${encodeURIComponent(cursor)}`
+        : undefined;
+  }
+}
+
+/** All pages as one response. */
+export const allPages = async (client: AdminClient, request: AdminRequest) => {
+  const data: Record<string, unknown>[] = [];
+  let last: Record<string, unknown> = {};
+  for await (const page of pagesOf(client, request)) {
+    last = page;
+    if (Array.isArray(page.data)) data.push(...page.data);
+  }
+  return { ...last, data };
+};

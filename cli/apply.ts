@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
-import { type AdminClient, requestFor } from './admin-client.ts';
+import { type AdminClient, allPages, requestFor } from './admin-client.ts';
 import { messageOf, usageError } from './cli-error.ts';
 import type { Command } from './command.ts';
-import { isRows, type Row } from './format.ts';
+import type { Row } from './format.ts';
 
 const Key = z.looseObject({ project: z.string(), plan: z.string(), name: z.string() });
 const Budget = z.strictObject({
@@ -34,13 +34,10 @@ const readFileOf = async (path: string): Promise<z.infer<typeof File>> => {
   throw usageError(`${path} is not valid.\n${z.prettifyError(parsed.error)}`);
 };
 
-const rowsOf = (body: Row): Row[] => (isRows(body.data) ? body.data : []);
-
 /** The id of the usable key with a name. */
 const findKey = async (send: AdminClient, project: string, name: string) => {
-  const { data } = await send(
-    requestFor('keys.list', { project }, { q: name, status: 'active' }),
-  ).then((body) => ({ data: rowsOf(body) }));
+  const wanted = requestFor('keys.list', { project }, { q: name, status: 'active' });
+  const { data } = await allPages(send, wanted);
   const id = data.find((key) => key.name === name)?.id;
   return typeof id === 'string' ? id : undefined;
 };

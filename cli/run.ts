@@ -1,5 +1,5 @@
 import { PROGRAM } from '#program';
-import type { AdminClient, AdminRequest } from './admin-client.ts';
+import { type AdminClient, type AdminRequest, allPages, pagesOf } from './admin-client.ts';
 import { CliError, EXIT_CODES } from './cli-error.ts';
 import { type Command, type CommandInput, requestOf } from './command.ts';
 import { confirm, type Stdin } from './confirm.ts';
@@ -99,35 +99,6 @@ Output and confirmation:
 Exit codes: ${Object.entries(EXIT_CODES)
   .map(([code, meaning]) => `${code} ${meaning}`)
   .join(', ')}.`;
-
-/** Reads the pages of a list, one after the other. */
-async function* pagesOf(
-  client: AdminClient,
-  request: AdminRequest,
-): AsyncGenerator<Record<string, unknown>, void, void> {
-  let path: string | undefined = request.path;
-  while (path !== undefined) {
-    const page: Record<string, unknown> = await client({ ...request, path });
-    yield page;
-    const { next_cursor: cursor } = page;
-    const separator = request.path.includes('?') ? '&' : '?';
-    path =
-      typeof cursor === 'string'
-        ? `${request.path}${separator}cursor=${encodeURIComponent(cursor)}`
-        : undefined;
-  }
-}
-
-/** All pages as one response. */
-const allPages = async (client: AdminClient, request: AdminRequest) => {
-  const data: unknown[] = [];
-  let last: Record<string, unknown> = {};
-  for await (const page of pagesOf(client, request)) {
-    last = page;
-    if (isRows(page.data)) data.push(...page.data);
-  }
-  return { ...last, data };
-};
 
 /** Writes each page when it arrives: an export of any size needs the memory of one. */
 const exportCsv = async (client: AdminClient, request: AdminRequest, columns: string[], io: Io) => {

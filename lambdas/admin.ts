@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import type { ConsoleFiles, ConsoleParts } from './admin/console.ts';
 import { identify } from './admin/identify.ts';
-import { readEndpoint } from './aws/endpoint.ts';
+import { type AwsServiceName, readEndpoint } from './aws/endpoint.ts';
 import { createUserPool, type UserPool } from './aws/user-pool.ts';
 import { bundledModels } from './catalog/bundled-models.ts';
 import { createAdmin } from './create-admin.ts';
@@ -16,8 +16,7 @@ import { createDynamoStores } from './stores/dynamo/stores.ts';
 import { systemClock } from './support/clock.ts';
 import { createTelemetry } from './telemetry/create-telemetry.ts';
 import { createHttpUpstream } from './upstreams/http-upstream.ts';
-import { createReadSecret } from './upstreams/read-secret.ts';
-import { createSecretsManagerSecrets } from './upstreams/secrets-manager.ts';
+import { openUpstreamSecrets } from './upstreams/secrets-manager.ts';
 
 const env = readAdminEnv(process.env);
 const client = createSdkClient(createDocumentClient(), systemClock);
@@ -29,16 +28,12 @@ const log = createTelemetry({
   write: (line) => process.stdout.write(line),
 });
 const credentials = defaultProvider();
-const secrets = createSecretsManagerSecrets({
-  readSecret: createReadSecret({
-    ...readEndpoint('secretsmanager', process.env),
-    credentials,
-    clock: systemClock,
-  }),
-  secretId: env.UPSTREAM_SECRET,
+const aws = (service: AwsServiceName) => ({
+  ...readEndpoint(service, process.env),
+  credentials,
   clock: systemClock,
-  log,
 });
+const secrets = openUpstreamSecrets(aws('secretsmanager'), { secretId: env.UPSTREAM_SECRET, log });
 
 /** The console of the stage; its files are read at the first request of its page. */
 const readConsole = ({
@@ -64,14 +59,7 @@ const readConsole = ({
 };
 
 const readMembers = ({ USER_POOL: id }: AdminEnv): UserPool | undefined =>
-  id === undefined
-    ? undefined
-    : createUserPool({
-        ...readEndpoint('cognito-idp', process.env),
-        credentials: defaultProvider(),
-        clock: systemClock,
-        id,
-      });
+  id === undefined ? undefined : createUserPool({ ...aws('cognito-idp'), id });
 
 const admin = createAdmin({
   models: bundledModels,

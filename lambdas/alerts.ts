@@ -8,8 +8,7 @@ import { createDynamoAlertStore } from './stores/dynamo/alert-store.ts';
 import { createDynamoClient } from './stores/dynamo/client.ts';
 import { systemClock as clock } from './support/clock.ts';
 import { createLog } from './support/log.ts';
-import { createReadSecret } from './upstreams/read-secret.ts';
-import { createSecretsManagerSecrets } from './upstreams/secrets-manager.ts';
+import { openUpstreamSecrets } from './upstreams/secrets-manager.ts';
 import { createPostJson, isInner } from './webhooks/post.ts';
 
 const env = readAlertsEnv(process.env);
@@ -19,7 +18,6 @@ const aws = (service: AwsServiceName) => ({
   ...readEndpoint(service, process.env),
   ...{ credentials, clock },
 });
-const readSecret = createReadSecret(aws('secretsmanager'));
 
 /** Tells people of alarms and of lines of the log, on AWS. What fails is called again by Lambda, or by the queue. */
 export const handler = createAlerts({
@@ -28,7 +26,7 @@ export const handler = createAlerts({
     client: createDynamoClient(aws('dynamodb')),
     tableName: env.HISTORY_TABLE,
   }),
-  secrets: createSecretsManagerSecrets({ readSecret, secretId: env.UPSTREAM_SECRET, clock, log }),
+  secrets: openUpstreamSecrets(aws('secretsmanager'), { secretId: env.UPSTREAM_SECRET, log }),
   queue: createJsonService(ALERT_QUEUE, aws('sqs')),
   publish: createPublish(aws('sns')),
   post: createPostJson((address) => !isInner(address)),

@@ -8,21 +8,15 @@ import { createPost, readHeaders } from './otlp/post.ts';
 import { entryOf, type StreamEvent } from './otlp/read-stream.ts';
 import { systemClock } from './support/clock.ts';
 import { createLog } from './support/log.ts';
-import { createReadSecret } from './upstreams/read-secret.ts';
-import { createSecretsManagerSecrets } from './upstreams/secrets-manager.ts';
+import { openUpstreamSecrets } from './upstreams/secrets-manager.ts';
 
 const env = readOtlpEnv(process.env);
 const log = createLog((line) => process.stdout.write(line));
-const secrets = createSecretsManagerSecrets({
-  readSecret: createReadSecret({
-    ...readEndpoint('secretsmanager', process.env),
-    credentials: defaultProvider(),
-    clock: systemClock,
-  }),
-  secretId: env.UPSTREAM_SECRET,
-  clock: systemClock,
-  log,
-});
+const aws = {
+  ...readEndpoint('secretsmanager', process.env),
+  ...{ credentials: defaultProvider(), clock: systemClock },
+};
+const secrets = openUpstreamSecrets(aws, { secretId: env.UPSTREAM_SECRET, log });
 
 const readSecretHeaders = async (): Promise<Record<string, string>> => {
   if (env.HEADERS === 'none') return {};

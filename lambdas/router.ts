@@ -20,8 +20,7 @@ import { pooled } from './support/ids.ts';
 import { createTelemetry } from './telemetry/create-telemetry.ts';
 import { createCountAtProvider } from './upstreams/count-at-provider.ts';
 import { createHttpUpstream } from './upstreams/http-upstream.ts';
-import { createReadSecret } from './upstreams/read-secret.ts';
-import { createSecretsManagerSecrets } from './upstreams/secrets-manager.ts';
+import { openUpstreamSecrets } from './upstreams/secrets-manager.ts';
 
 // First uses of Node, at the start because Lambda gives it more CPU than a request: the first TLS context reads the root
 // certificates (15 ms), V8 compiles the expression of IPv6 addresses for the first two host names (6 ms), and the first
@@ -68,12 +67,7 @@ const storeOptions: Parameters<typeof createRouterStores>[0] = {
 const stores = createRouterStores(storeOptions);
 
 const events = createEventBus(aws('events'));
-const secrets = createSecretsManagerSecrets({
-  readSecret: createReadSecret(aws('secretsmanager')),
-  secretId: env.UPSTREAM_SECRET,
-  clock: systemClock,
-  log,
-});
+const secrets = openUpstreamSecrets(aws('secretsmanager'), { secretId: env.UPSTREAM_SECRET, log });
 
 /** For the server that checks keys before it reads a body (web.ts). */
 export const authenticate = createAuthenticate({

@@ -39,27 +39,6 @@ ${PROGRAM.isPacked ? COMMANDS : ''}
   --version        print the version
   --help           print this help`;
 
-export type CliOptions = {
-  port: number;
-  /** An address other than loopback comes with the secret of its operator. */
-  host: string;
-  adminSecret: string | undefined;
-  /** Folder of the data; without it none is kept. */
-  data: string | undefined;
-  /** Base address of the OTLP collector that gets all records, and the headers that it requires. */
-  otlp: { endpoint: string; headers: Record<string, string> } | undefined;
-  /** Whether webhooks reach this machine and its network. */
-  mayReachInner: boolean;
-  /** Who gets alerts. */
-  receivers: Receiver[];
-  delayMs: number;
-  json: boolean;
-  help: boolean;
-  version: boolean;
-  /** Paths of the user's catalog and of the credentials that it names. */
-  ownFiles: { catalog: string; secrets?: string | undefined } | undefined;
-};
-
 const DEFAULT_PORT = '8787';
 const DEFAULT_HOST = '127.0.0.1';
 /** Slow enough to see the words stream in. */
@@ -169,7 +148,7 @@ const readReceivers = (
 };
 
 /** @throws UsageError for an unknown option, a value out of range, secrets without a catalog, an address without a secret, or an invalid header or secret of a receiver */
-export const readOptions = (args: string[], env: Env): CliOptions => {
+export const readOptions = (args: string[], env: Env) => {
   const { port, host, data, otlp, delay, json, help, version, alerts, slack, ...rest } =
     parse(args);
   const { 'inner-webhooks': mayReachInner, ...files } = rest;
@@ -180,15 +159,22 @@ export const readOptions = (args: string[], env: Env): CliOptions => {
         ? readNumber(env.PORT || DEFAULT_PORT, 'PORT', MAX_PORT)
         : readNumber(port, '--port', MAX_PORT),
     host,
+    /** Set if `host` is not a loopback address. */
     adminSecret: help || version ? undefined : readSecret(host, env[ADMIN_SECRET]),
+    /** Folder of the data; without it none is kept. */
     data,
+    /** Base address of the OTLP collector that gets all records, and the headers that it requires. */
     otlp: readCollector(otlp, env),
+    /** Who gets alerts. */
     receivers: readReceivers({ alerts, slack }, env),
+    /** Whether webhooks reach this machine and its network. */
     mayReachInner,
     delayMs: readNumber(delay, '--delay', MAX_DELAY_MS),
     json,
     help,
     version,
+    /** Paths of the user's catalog and of the credentials that it names. */
     ownFiles: readOwnFiles(files),
   };
 };
+export type CliOptions = ReturnType<typeof readOptions>;

@@ -1,26 +1,10 @@
-/** What an operator or a member of a project did. */
-export type Action =
-  | 'apply'
-  | 'projects.create'
-  | 'projects.set'
-  | 'projects.delete'
-  | 'webhooks.set'
-  | 'webhooks.delete'
-  | 'plans.create'
-  | 'plans.set'
-  | 'plans.delete'
-  | 'keys.create'
-  | 'keys.set'
-  | 'keys.move'
-  | 'keys.pause'
-  | 'keys.resume'
-  | 'keys.rotate'
-  | 'keys.revoke'
-  | 'budgets.set'
-  | 'budgets.delete'
-  | 'members.invite'
-  | 'members.set'
-  | 'members.remove';
+import type { NamesOf } from '../operations.ts';
+
+type WithoutOwner<Name extends string> = Name extends `${string}budgets.${infer Verb}`
+  ? `budgets.${Verb}`
+  : Name;
+/** What an operator or a member of a project did: budgets of keys, users and so on are budgets here. */
+export type Action = WithoutOwner<NamesOf<'change'>>;
 
 type Fields = Record<string, unknown>;
 

@@ -1,7 +1,8 @@
 import { asRecord, asString } from '../protocols/bytes/json.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
-import type { ReadSecret } from './read-secret.ts';
+import type { AwsOptions } from '../aws/signed-client.ts';
+import { createReadSecret, type ReadSecret } from './read-secret.ts';
 import type { Credential, UpstreamSecrets } from './secrets.ts';
 
 type Options = {
@@ -178,3 +179,10 @@ export const createSecretsManagerSecrets = (options: Options): UpstreamSecrets =
     },
   };
 };
+
+/** The upstream secret of a stage in Secrets Manager, which `aws` says how to call. */
+export const openUpstreamSecrets = (
+  aws: AwsOptions,
+  options: Pick<Options, 'secretId' | 'log'>,
+): UpstreamSecrets =>
+  createSecretsManagerSecrets({ readSecret: createReadSecret(aws), clock: aws.clock, ...options });

@@ -170,6 +170,28 @@ describe('apply', () => {
     expect(await apply()).toMatchObject({ plans: [{ outcome: 'unchanged' }] });
   });
 
+  test('apply finds a key by its name among 1,200 others whose names contain it', {
+    timeout: 60_000,
+  }, async () => {
+    await apply();
+    const names = [...'abcdefghijklmnopqrst'];
+    const send = createAdminClient({ baseUrl: router().baseUrl });
+    const body = { plan: 'basic', name: names.join('') };
+    const create = { method: 'POST', path: '/projects/seeded/keys', body } as const;
+    for (let batch = 0; batch < 60; batch += 1) {
+      await Promise.all(Array.from({ length: 20 }, () => send(create)));
+    }
+    const keyed = join(folder, 'keyed.json');
+    const keys = names.map((name) => ({ project: 'seeded', plan: 'basic', name }));
+    writeFileSync(keyed, JSON.stringify({ ...seed, keys }));
+    const applyKeys = async () => {
+      const { keys: applied } = await json(z.object({ keys: z.array(Answer) }), 'apply', keyed);
+      return applied.map(({ outcome }) => outcome);
+    };
+    expect(await applyKeys()).toEqual(names.map(() => 'created'));
+    expect(await applyKeys()).toEqual(names.map(() => 'unchanged'));
+  });
+
   test('apply reports every invalid field of a file and writes nothing', async () => {
     const faulty = join(folder, 'faulty.json');
     const plans = [
