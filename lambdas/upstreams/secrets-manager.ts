@@ -1,7 +1,7 @@
+import type { AwsOptions } from '../aws/signed-client.ts';
 import { asRecord, asString } from '../protocols/bytes/json.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
-import type { AwsOptions } from '../aws/signed-client.ts';
 import { createReadSecret, type ReadSecret } from './read-secret.ts';
 import type { Credential, UpstreamSecrets } from './secrets.ts';
 
