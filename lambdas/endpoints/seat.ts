@@ -131,9 +131,7 @@ export const createTakeSeat = (parts: {
       const { quota, ask } = wantsOf(target, declared);
       assertFits(quota, ask);
       const leftMs = Math.max(0, until - clock.now());
-      const place = await (waits
-        ? shares.take(quota, ask, { patienceMs: leftMs, signal })
-        : shares.take(quota, { ...ask, isBrief: true }, { patienceMs: 0, signal }));
+      const place = await shares.take(quota, ask, { patienceMs: waits ? leftMs : 0, signal });
       if (!place.isAdmitted) {
         denied.set(target, place.waitMs);
         throw noRoom(target, place.waitMs);

@@ -73,8 +73,8 @@ const driftIn = ({ quota, sent }: Log, flows: [string, string], [from, to]: Span
 };
 
 /**
- * Law 4: what two flows got that waited all the time, by their weights, differs by `requests` of each at most: by one where
- * one process knows all that wait.
+ * Law 4: what two flows got that waited all the time, by their weights, differs by `requests` of each at most: by one, and by two
+ * until processes whose clocks are apart have met.
  */
 export const checkFairness = (log: Log, requests: number): string[] => {
   const { quota, arrivals, waits } = log;

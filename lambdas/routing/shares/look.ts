@@ -1,6 +1,6 @@
 import type { ShareStore, StoredQueue } from '../../stores/share-store.ts';
 import type { Clock } from '../../support/clock.ts';
-import { type Ask, type Correction, decide, type Queue } from './fair-queue.ts';
+import { type Asking, type Correction, decide, type Queue } from './fair-queue.ts';
 import { queueIn, textOf } from './queue-text.ts';
 import type { Quota } from './quota.ts';
 
@@ -22,6 +22,8 @@ export type SharedLine = {
   quota: NamedQuota;
   corrections: (Correction & { at: number })[];
   latest?: StoredQueue & { at: number };
+  /** How far the fastest clock among the processes is ahead of this one's; all use that. */
+  aheadMs: number;
 };
 
 /** The quota with what has been learned of it. A provider may lower a limit. */
@@ -32,11 +34,9 @@ const knownOf = (quota: NamedQuota, before: Queue | undefined, stated: Correctio
 
 /** One look of a process: all that wait in it are decided in one write, so that many cost as little as one. */
 export const createLook = ({ store, clock, random }: ShareParts) => {
+  /** The name of this process in its places and writes. */
+  const by = random().toString(36).slice(2, 7);
   let writes = 0;
-  const nameOfWrite = (): string => {
-    writes += 1;
-    return `${random().toString(36).slice(2)}-${writes}`;
-  };
 
   const read = async (line: SharedLine): Promise<StoredQueue | undefined> => {
     const { latest, quota } = line;
@@ -44,19 +44,27 @@ export const createLook = ({ store, clock, random }: ShareParts) => {
     return store.readQueue(quota.name);
   };
 
+  const timesOf = (line: SharedLine, before: Queue | undefined) => {
+    const now = clock.now();
+    line.aheadMs = Math.max(line.aheadMs, (before?.at ?? 0) - now);
+    return { now, aheadMs: line.aheadMs };
+  };
+
   /** How long each of `asks` has to wait; undefined if other processes were faster each time. */
-  return async (line: SharedLine, asks: Ask[], corrections: Correction[]) => {
+  return async (line: SharedLine, asks: Asking[], corrections: Correction[]) => {
     const { quota } = line;
     let stored = await read(line);
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const before = queueIn(stored?.text);
       const known = knownOf(quota, before, corrections);
-      const decided = decide(before, { asks, corrections }, { quota: known, now: clock.now() });
+      const times = timesOf(line, before);
+      const decided = decide(before, { asks, corrections }, { quota: known, by, ...times });
       const { waits } = decided;
-      const isUnchanged = asks.every(({ isBrief }, index) => isBrief && waits[index] !== 0);
+      const isUnchanged = asks.every(({ leftMs }, index) => (waits[index] ?? 0) > leftMs);
       if (isUnchanged) return waits;
       const queue = quota.isLearned ? { ...decided.queue, limits: known.limits } : decided.queue;
-      const next = { text: textOf(queue), by: nameOfWrite() };
+      writes += 1;
+      const next = { text: textOf(queue), by: `${by}-${writes}` };
       const written = await store.writeQueue(quota.name, next, stored?.version ?? 0);
       stored = written.stored;
       if (stored) line.latest = { ...stored, at: clock.now() };

@@ -19,17 +19,20 @@ const amountsIn = (list: List): Amounts =>
   );
 
 type Stored = [at: number, levels: List, rows: Row[], limits?: List];
-type Row = [name: string, tag: number, ago: number, needs?: List];
+type Row = [name: string, tag: number, ago: number, ...places: Place[]];
+type Place = [by: string, forMs: number, needs: List];
 
 /** Short, because an item of a kilobyte more costs a write more: 100 flows that wait are 4 KB. */
 export const textOf = ({ at, levels, flows, limits }: Queue): string =>
   JSON.stringify([
     at,
     listOf(levels, 3),
-    Object.entries(flows).map(([name, { tag, seen, needs }]): Row => {
-      const place = [name, Number(tag.toFixed(9)), at - seen] as const;
-      return needs ? [...place, listOf(needs, 0)] : [...place];
-    }),
+    Object.entries(flows).map(
+      ([name, { tag, seen, places }]): Row => [
+        ...([name, Number(tag.toFixed(9)), at - seen] as const),
+        ...places.map((one): Place => [one.by, one.until - at, listOf(one.needs, 0)]),
+      ],
+    ),
     ...(limits ? [listOf(limits, 0)] : []),
   ]);
 
@@ -38,10 +41,16 @@ export const queueIn = (text: string | undefined): Queue | undefined => {
   try {
     const [at, levels, rows, limits]: Stored = JSON.parse(text ?? '');
     if (!Number.isFinite(at)) return undefined;
-    const flows = rows.map(([name, tag, ago, needs]) => {
-      const flow = { tag, seen: at - ago };
-      return [name, needs ? { ...flow, needs: amountsIn(needs) } : flow] as const;
-    });
+    const flows = rows.map(([name, tag, ago, ...places]) => [
+      name,
+      {
+        ...{ tag, seen: at - ago },
+        places: places.map(([by, forMs, needs]) => ({
+          ...{ by, until: at + forMs },
+          needs: amountsIn(needs),
+        })),
+      },
+    ]);
     return {
       ...{ at, levels: amountsIn(levels), flows: Object.fromEntries(flows) },
       ...(limits && { limits: amountsIn(limits) }),

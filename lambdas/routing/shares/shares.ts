@@ -54,6 +54,7 @@ const lineOf = (quota: NamedQuota): Line => ({
   quota,
   waiting: [],
   corrections: [],
+  aheadMs: 0,
   isRunning: false,
   failures: 0,
   uncheckedUntil: 0,
@@ -96,7 +97,7 @@ export const createShares = (parts: ShareParts): Shares => {
     const waiting = [...line.waiting];
     const now = clock.now();
     const corrections = line.corrections.filter(({ at }) => at > now - CORRECTION_LIFE_MS);
-    const asks = waiting.map(({ ask }) => ask);
+    const asks = waiting.map(({ ask, until }) => ({ ask, leftMs: Math.max(0, until - now) }));
     const looked = await withTimeout(clock, LOOK_TIMEOUT_MS, look(line, asks, corrections));
     if (!looked) return send(line);
     const { value: waits } = looked;
@@ -111,7 +112,7 @@ export const createShares = (parts: ShareParts): Shares => {
     remove(line, ({ waitMs, until }) => {
       if (waitMs === 0) return { isAdmitted: true, isUnchecked: false };
       // At once: those before it would have to leave.
-      const isHopeless = waitMs !== undefined && clock.now() + waitMs > until;
+      const isHopeless = waitMs !== undefined && now + waitMs > until;
       return isHopeless ? { isAdmitted: false, waitMs } : undefined;
     });
   };
