@@ -1,28 +1,29 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join, normalize } from 'node:path';
 import { type BuildOptions, buildSync, type Metafile, type OutputFile } from 'esbuild';
 import ts from 'typescript';
 
 /** Paths of the parts, relative to the project's root, by how sources import them: `#late/NAME`. */
 export type Parts = Readonly<Record<string, string>>;
 
-/** What one run of esbuild gives: a script, and which sources are in it. */
+/** What one run of esbuild gives: scripts, and which sources are in them. */
 type Build = { metafile: Metafile; outputFiles: OutputFile[] };
-type Run = (own: BuildOptions) => Build;
 
 /** What parts share with the bundle: names that a source exports, by its path. */
 type Shared = [path: string, names: string[]][];
+type Sharing = { root: string; isShared(path: string): boolean };
+
+/** Name of the output of an entry; those of parts begin with `late-`. */
+const MAIN = 'main';
 
 /** File of a part, next to the bundle. */
 const fileOf = (specifier: string): string => specifier.replace('#late/', 'late-');
 
-/** Bytes of each source of which something is in the output, by its path. */
-const bytesOf = ({ outputs }: Metafile): Record<string, number> =>
+/** Bytes of each source of which something is in an output, by its path. */
+const bytesOf = ({ inputs }: Metafile['outputs'][string]): Record<string, number> =>
   Object.fromEntries(
-    Object.values(outputs).flatMap(({ inputs }) =>
-      Object.entries(inputs).flatMap(([path, { bytesInOutput }]) =>
-        bytesInOutput > 0 ? [[path, bytesInOutput]] : [],
-      ),
+    Object.entries(inputs).flatMap(([path, { bytesInOutput }]) =>
+      bytesInOutput > 0 ? [[path, bytesInOutput]] : [],
     ),
   );
 
@@ -66,13 +67,14 @@ const importsOf = (script: string): Map<string, string[]> => {
   return names;
 };
 
-/** What `parts` import of sources that are in the bundle. */
+/** What `sources`, which only parts hold, import of sources that are in the bundle. */
 const sharedBy = (
-  parts: Metafile[],
-  { root, isShared }: { root: string; isShared(path: string): boolean },
+  sources: Set<string>,
+  { inputs, root, isShared }: Pick<Metafile, 'inputs'> & Sharing,
 ): Shared => {
   const needed = new Map<string, Set<string>>();
-  for (const [path, { imports }] of parts.flatMap(({ inputs }) => Object.entries(inputs))) {
+  for (const path of sources) {
+    const imports = inputs[path]?.imports ?? [];
     const fromBundle = isShared(path) ? [] : imports.filter((imported) => isShared(imported.path));
     const names =
       fromBundle.length === 0 ? undefined : importsOf(readFileSync(join(root, path), 'utf8'));
@@ -98,26 +100,35 @@ const entryWith = (entry: string, shared: Shared): string => {
   return `${lines.join('\n')}\nexport * from './${entry}';\nexport const shared = [${members.join(', ')}];`;
 };
 
-/** The parts that a bundle and its parts reach, as they are without what they share. */
-const reachedFrom = (
-  main: Metafile,
-  { parts, run }: { parts: Parts; run: Run },
-): Map<string, Metafile> => {
-  const reached = new Map<string, Metafile>();
-  const follow = ({ inputs }: Metafile): void => {
-    for (const { original = '' } of Object.values(inputs).flatMap(({ imports }) => imports)) {
-      const path = parts[original];
-      if (path === undefined || reached.has(original)) continue;
-      const { metafile } = run({ entryPoints: [path] });
-      reached.set(original, metafile);
-      follow(metafile);
-    }
-  };
-  follow(main);
-  return reached;
+/** A source and every other that it imports, directly or through others. */
+const importedBy = (path: string, { inputs }: Pick<Metafile, 'inputs'>): Set<string> => {
+  const found = new Set([path]);
+  // A set also iterates over what is added meanwhile.
+  for (const source of found) {
+    for (const imported of inputs[source]?.imports ?? []) found.add(imported.path);
+  }
+  return found;
 };
 
-const textOf = ({ outputFiles }: Build): string => outputFiles[0]?.text ?? '';
+/** The sources of each part that a bundle and its parts reach, by how sources import it. */
+const reachedFrom = (
+  entry: string,
+  { parts, metafile }: { parts: Parts; metafile: Metafile },
+): Map<string, Set<string>> => {
+  const reached = new Map<string, Set<string>>();
+  const follow = (sources: Set<string>): void => {
+    const imports = [...sources].flatMap((source) => metafile.inputs[source]?.imports ?? []);
+    for (const { original = '' } of imports) {
+      const path = parts[original];
+      if (path === undefined || reached.has(original)) continue;
+      const own = importedBy(normalize(path), metafile);
+      reached.set(original, own);
+      follow(own);
+    }
+  };
+  follow(importedBy(entry, metafile));
+  return reached;
+};
 
 /**
  * Scripts of an entry, by file name, and the bytes of each source in them. Each part that the entry reaches is a file next to
@@ -144,55 +155,66 @@ export const buildWithParts = (
 ): { scripts: Map<string, string>; sources: Record<string, number> } => {
   const { absWorkingDir: root } = options;
   const alias = { ...options.alias };
-  const run: Run = (own) => {
-    const external = ['./late-*.cjs', ...(own.external ?? [])];
-    // In the root: what a part does not hold itself, it names relative to that.
-    const outfile = join(root, file);
-    return buildSync({
+  // esbuild starts a process and parses every source in each run, so a run builds all parts.
+  const run = (own: BuildOptions): Build =>
+    buildSync({
       ...options,
-      ...{ outfile, alias },
+      alias,
+      // In the root: what a part does not hold itself, it names relative to that.
+      outdir: root,
       ...own,
-      external,
+      external: ['./late-*.cjs', ...(own.external ?? [])],
       write: false,
       metafile: true,
     });
-  };
-  for (const [specifier, path] of Object.entries(parts)) {
-    const { metafile } = run({ entryPoints: [path], format: 'esm' });
-    const names = Object.values(metafile.outputs).flatMap(({ exports }) => exports);
+  const pointsOf = (specifiers: Iterable<string>) =>
+    [...specifiers].map((name) => ({ in: join(root, parts[name] ?? ''), out: fileOf(name) }));
+  const all = Object.keys(parts);
+  const { outputs: modules } = run({ entryPoints: pointsOf(all), format: 'esm' }).metafile;
+  for (const specifier of all) {
     const stub = join(stubs, `${fileOf(specifier)}.js`);
-    writeFileSync(stub, stubOf(specifier, names));
+    writeFileSync(stub, stubOf(specifier, modules[`${fileOf(specifier)}.js`]?.exports ?? []));
     alias[specifier] = stub;
   }
-  const { metafile: main } = run({ entryPoints: [entry] });
-  const reached = reachedFrom(main, { parts, run });
-  const holders = [main, ...reached.values()].map(bytesOf);
+  const { metafile } = run({
+    entryPoints: [{ in: join(root, entry), out: MAIN }, ...pointsOf(all)],
+  });
+  const reached = reachedFrom(entry, { parts, metafile });
+  const [main = {}, ...held] = [MAIN, ...[...reached.keys()].map(fileOf)].map((name) => {
+    const output = metafile.outputs[`${name}.js`];
+    return output ? bytesOf(output) : {};
+  });
   const isShared = (path: string): boolean =>
     !join(root, path).startsWith(stubs) &&
-    (path in (holders[0] ?? {}) || holders.filter((holder) => path in holder).length > 1);
-  const shared = sharedBy([...reached.values()], { root, isShared });
-  const external = shared.map(([path]) => join(root, path));
-  const builds = new Map<string, Build>();
-  builds.set(file, run({ stdin: { contents: entryWith(entry, shared), resolveDir: root } }));
-  for (const specifier of reached.keys()) {
-    builds.set(
-      `${fileOf(specifier)}.cjs`,
-      run({ entryPoints: [parts[specifier] ?? ''], external }),
-    );
-  }
+    (path in main || held.filter((holder) => path in holder).length > 1);
+  const ofParts = new Set([...reached.values()].flatMap((sources) => [...sources]));
+  const shared = sharedBy(ofParts, { ...metafile, root, isShared });
+  const contents = entryWith(entry, shared);
+  const builds = [
+    run({ stdin: { contents, resolveDir: root, sourcefile: MAIN } }),
+    run({
+      entryPoints: pointsOf(reached.keys()),
+      external: shared.map(([path]) => join(root, path)),
+    }),
+  ];
   const indexOf = (path: string): number => shared.findIndex(([own]) => own === path);
-  const scripts = [...builds].map(([name, build]): [string, string] => [
-    name,
-    textOf(build).replaceAll(
+  const withShared = (script: string): string =>
+    script.replaceAll(
       /require\("\.\/([^"]+\.ts)"\)/g,
       (_, path: string) => `require("./${file}").shared[${indexOf(path)}]`,
-    ),
-  ]);
-  const sources = [...builds.values()].map(({ metafile }) => Object.entries(bytesOf(metafile)));
+    );
+  const nameOf = (path: string): string => {
+    const name = basename(path, '.js');
+    return name.startsWith('late-') ? `${name}.cjs` : file;
+  };
+  const outputs = builds.flatMap((build) => Object.values(build.metafile.outputs));
+  const sources = outputs.flatMap((output) => Object.entries(bytesOf(output)));
   return {
-    scripts: new Map(scripts),
-    sources: Object.fromEntries(
-      sources.flat().filter(([path]) => !join(root, path).startsWith(stubs)),
+    scripts: new Map(
+      builds.flatMap(({ outputFiles }) =>
+        outputFiles.map(({ path, text }) => [nameOf(path), withShared(text)] as const),
+      ),
     ),
+    sources: Object.fromEntries(sources.filter(([path]) => !join(root, path).startsWith(stubs))),
   };
 };
