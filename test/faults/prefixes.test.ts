@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { assertChatStream } from '../support/chat-stream.ts';
-import { assertMessagesStream } from '../support/messages-stream.ts';
 import type { Sent } from '../support/send.ts';
-import { parseJson, readSse } from '../support/sse-text.ts';
+import { parseJson } from '../support/sse-text.ts';
+import { assertWellFormed } from '../support/translate.ts';
 import { startPrefixBench } from './prefixes/bench.ts';
 import { CELLS, type Cell, expectedOf, type Outcome, titleOf } from './prefixes/cells.ts';
 
@@ -12,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-const LIMITS = ['length', 'max_tokens'];
+const LIMITS = ['length', 'max_tokens', 'max_output_tokens'];
 
 const kindOf = (text: string, finish: unknown): Outcome['kind'] => {
   if (LIMITS.includes(String(finish))) return 'cut answer';
@@ -20,18 +19,25 @@ const kindOf = (text: string, finish: unknown): Outcome['kind'] => {
   return text.includes('you') ? 'answer' : 'second answer';
 };
 
-const readStream = ({ wire }: Cell, text: string): Outcome['kind'] => {
-  if (wire === 'chat') {
-    const { isError, finish, text: said } = assertChatStream(readSse(text));
-    return isError ? 'error event' : kindOf(said, finish);
-  }
-  const { isError, stopReason, blocks } = assertMessagesStream(readSse(text));
-  return isError ? 'error event' : kindOf(blocks.map((one) => one.text).join(''), stopReason);
+/** Why a response of the Responses API is not complete. */
+const reasonOf = (response: unknown): unknown =>
+  (response as { incomplete_details?: { reason: string } }).incomplete_details?.reason;
+
+const readStream = ({ caller, wire }: Cell, text: string): Outcome['kind'] => {
+  const { isError, ...read } = assertWellFormed(caller, text, wire);
+  if (isError) return 'error event';
+  if ('text' in read) return kindOf(read.text, read.finish);
+  const said = read.blocks.map((one) => one.text).join('');
+  return kindOf(said, 'response' in read ? reasonOf(read.response) : read.stopReason);
 };
 
-const readWhole = ({ wire }: Cell, text: string): Outcome['kind'] => {
+const readWhole = ({ caller }: Cell, text: string): Outcome['kind'] => {
   const body = parseJson(text);
-  if (wire === 'chat') {
+  if (caller === 'responses') {
+    const [item] = body.output as { content: { text: string }[] }[];
+    return kindOf(item?.content[0]?.text ?? '', reasonOf(body));
+  }
+  if (caller === 'chat') {
     const [choice] = body.choices as { message: { content: string }; finish_reason: string }[];
     return kindOf(choice?.message.content ?? '', choice?.finish_reason);
   }

@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createCatalog } from '../../lambdas/catalog/catalog.ts';
-import {
-  CALLER_PROTOCOLS,
-  type CallerProtocolName,
-} from '../../lambdas/protocols/protocol-name.ts';
+import { CALLER_PROTOCOLS, UPSTREAM_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { modelOn, targetAt } from '../support/models.ts';
+import { conversationOf, PATHS } from '../support/request-forms.ts';
 import { fc } from '../support/seeds.ts';
 import { expectForm } from './answer-rules.ts';
 import { responseSamples, type Sample, streamSamples } from './corpus.ts';
@@ -17,12 +15,6 @@ import { type RawUpstream, startRawUpstream } from './raw-upstream.ts';
 import { familyFor, pick, some, withKnownStops } from './wire-inputs.ts';
 
 const SHARE = 0.2;
-
-const PATHS: Record<CallerProtocolName, string> = {
-  chat: '/v1/chat/completions',
-  messages: '/v1/messages',
-  responses: '/v1/responses',
-};
 
 const STATUSES = [
   ...[
@@ -88,7 +80,7 @@ const freshTargets = (url: string) => {
   const catalog = createCatalog([modelOn([targetAt(url)])]);
   const require = (id: string) => {
     count += 1;
-    const protocol = id === 'messages' ? 'messages' : 'chat';
+    const protocol = UPSTREAM_PROTOCOLS.find((name) => name === id) ?? 'chat';
     const model = modelOn([targetAt(url, { protocol, model: `fresh-${count}` })]);
     return { asked: model, model };
   };
@@ -128,9 +120,7 @@ test(
       act: ({ family, from, isStreamed, pieces }) => {
         upstream.say(pieces);
         const turns = [{ role: 'user', content: 'hi' }];
-        const conversation =
-          family === 'responses' ? { input: turns } : { max_tokens: 100, messages: turns };
-        const body = { model: from, stream: isStreamed, ...conversation };
+        const body = { model: from, stream: isStreamed, ...conversationOf(family, turns) };
         return deliver(handler, 'a Function URL', {
           method: 'POST',
           path: PATHS[family],

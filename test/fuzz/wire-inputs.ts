@@ -54,6 +54,8 @@ export const familyFor = (
   { wire, text }: Sample,
   wished: CallerProtocolName,
 ): CallerProtocolName => {
+  // A response is sent as it was received; the laws of streams hold what is put right in one.
+  if (wire === 'responses' && wished === wire) return 'chat';
   if (wire !== wished || !RIDING.test(text)) return wished;
   return wire === 'chat' ? 'messages' : 'chat';
 };

@@ -63,7 +63,8 @@ const ToolFragment = z
     function: Called.optional(),
     custom: z.strictObject({ name: z.string().optional(), input: z.string() }).optional(),
   })
-  .refine((call) => (call.function === undefined) !== (call.custom === undefined));
+  // Neither, as the vendor's types have it, in a fragment that only a provider's members are in.
+  .refine((call) => call.function === undefined || call.custom === undefined);
 
 /** Members of providers are passed on. */
 const Delta = z.looseObject({

@@ -19,7 +19,7 @@ const SOMETHING = expect.stringMatching(/.+/);
 /** The rules of one fragment: the first one of a call names it, indices are dense. */
 const addTool = (tools: WireTool[], call: Json) => {
   const index = call.index as number;
-  const called = (call.function ?? call.custom) as Json;
+  const called = (call.function ?? call.custom ?? {}) as Json;
   if (index === tools.length) {
     expect(call).toMatchObject({ id: SOMETHING });
     expect(called).toMatchObject({ name: SOMETHING });

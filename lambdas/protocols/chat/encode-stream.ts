@@ -1,6 +1,7 @@
 import { type Json, jsonTemplate } from '../bytes/json.ts';
 import type {
   BlockHead,
+  Citation,
   EventOf,
   GenerationEvent,
   GenerationRequest,
@@ -8,6 +9,7 @@ import type {
 } from '../generation.ts';
 import type { EventEncoder } from '../protocol.ts';
 import type { SseEvent, SseMessage } from '../streams/sse.ts';
+import { annotationsOf, type Span } from './annotations.ts';
 import { encodeFinishReason } from './finish-reason.ts';
 import { usesFunctions } from './functions.ts';
 import { includesUsage } from './request.ts';
@@ -55,7 +57,8 @@ const createBlockWriter = (chunk: WriteChunk, request: GenerationRequest) => {
   const blocks = new Map<number, Block>();
   const thoughts = new Map<number, Thought>();
   let calls = 0;
-  let characters = 0;
+  let content = '';
+  const spans = new Map<number, Span>();
 
   const add = (index: number, field: Block['field'], deltaOf: (text: string) => Json) => {
     const write = jsonTemplate((text) => chunk(deltaOf(text)).data);
@@ -85,6 +88,7 @@ const createBlockWriter = (chunk: WriteChunk, request: GenerationRequest) => {
       add(index, field, (text) => ({ [field]: text }));
       if (block.type === 'thinking') {
         const { redacted } = block;
+        const { length: characters } = content;
         thoughts.set(index, { text: '', ...(redacted && { redacted }), characters, calls });
       }
       return [];
@@ -95,7 +99,11 @@ const createBlockWriter = (chunk: WriteChunk, request: GenerationRequest) => {
       block.isEmpty = false;
       const thought = thoughts.get(index);
       if (thought) thought.text += delta;
-      else if (block.field === 'content') characters += delta.length;
+      else if (block.field === 'content') {
+        const start = spans.get(index)?.start ?? content.length;
+        content += delta;
+        spans.set(index, { start, end: content.length });
+      }
       return [{ data: block.write(delta) }];
     },
     /** Empty arguments are sent as `{}`: callers JSON.parse them. */
@@ -106,8 +114,11 @@ const createBlockWriter = (chunk: WriteChunk, request: GenerationRequest) => {
       const isCall = block?.field === 'function' || block?.field === 'function_call';
       return isCall && block.isEmpty ? [{ data: block.write('{}') }] : [];
     },
-    /** The signed thinking, whole: clients differ in how they join parts of a list. */
-    thoughts: (): Json => (thoughts.size > 0 ? encodeThoughts([...thoughts.values()]) : {}),
+    /** The signed thinking and what is cited, whole: clients differ in how they join parts of a list. */
+    lists: (citations: Citation[] | undefined): Json => ({
+      ...(thoughts.size > 0 && encodeThoughts([...thoughts.values()])),
+      ...annotationsOf(citations, content, (block) => spans.get(block)),
+    }),
   };
 };
 
@@ -144,11 +155,11 @@ export const streamEncoder = (request: GenerationRequest, meta: ResponseMeta): E
    * state it, usage is on the last chunk with a finish reason, which stays the last one: clients that never
    * ask read it there and would show 0 tokens.
    */
-  const finish = ({ reason, others = [], usage }: EventOf<'finish'>): SseMessage[] => {
+  const finish = ({ reason, others = [], usage, citations }: EventOf<'finish'>): SseMessage[] => {
     const counts = { usage: encodeUsage(usage, meta.estimateInput) };
     const ends = writers.map((writer, index) => {
       const ofChoice = others[index - 1] ?? reason;
-      const delta = writer.thoughts();
+      const delta = writer.lists(index === 0 ? citations : undefined);
       const finish_reason = encodeFinishReason(ofChoice, request);
       const isLast = index === writers.length - 1;
       return chunkOf(meta, {

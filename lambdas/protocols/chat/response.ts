@@ -11,6 +11,7 @@ import { extraFieldsFor } from '../ledger/extras.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
 import { withBody } from '../streams/event-writer.ts';
 import { carryingId } from '../tools/carried-ids.ts';
+import { annotationsOf, type Span } from './annotations.ts';
 import { assertNoError, createChoices, firstChoice, streamDecoder } from './decode-stream.ts';
 import { encodeFinishReason } from './finish-reason.ts';
 import { usesFunctions } from './functions.ts';
@@ -55,8 +56,18 @@ export const decodeResponse = (
 const thinkingOf = ({ blocks }: Generation): string =>
   blocks.map((block) => (block.type === 'thinking' ? block.text : '')).join('');
 
-const textOf = ({ blocks }: Generation): string =>
+const textOf = ({ blocks }: Pick<Generation, 'blocks'>): string =>
   blocks.map((block) => (block.type === 'text' && !block.refusal ? block.text : '')).join('');
+
+/** Where a block's text is in that of the message. */
+const spanIn =
+  ({ blocks }: Generation) =>
+  (index: number): Span | undefined => {
+    const block = blocks[index];
+    if (block?.type !== 'text') return undefined;
+    const start = textOf({ blocks: blocks.slice(0, index) }).length;
+    return { start, end: start + block.text.length };
+  };
 
 const refusalOf = ({ blocks }: Generation): string =>
   blocks.map((block) => (block.type === 'text' && block.refusal ? block.text : '')).join('');
@@ -101,16 +112,18 @@ const encodeMessage = (generation: Generation, request: GenerationRequest): Json
     // Reasoning has one name for callers, and two among upstreams.
     ...(thinking !== '' && { reasoning_content: thinking, reasoning: undefined }),
     ...encodeThoughts(thoughtsIn(generation.blocks)),
+    ...annotationsOf(generation.citations, text, spanIn(generation)),
     ...callsIn(calls, request),
   };
 };
 
 /** The choices, each as a separate response. */
-const choicesIn = ({ blocks, reason, others = [], usage }: Generation): Generation[] =>
+const choicesIn = ({ blocks, reason, others = [], usage, citations }: Generation): Generation[] =>
   [reason, ...others].map((ofChoice, index) => ({
     blocks: blocks.filter(({ choice = 0 }) => choice === index),
     reason: ofChoice,
     usage,
+    ...(index === 0 && citations && { citations }),
   }));
 
 export const encodeResponse = (

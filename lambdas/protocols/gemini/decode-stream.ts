@@ -11,7 +11,7 @@ import type { FinishReason, GenerationEvent, GenerationRequest, Usage } from '..
 import { extrasIfAny } from '../ledger/extras.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
-import { createEventWriter } from '../streams/event-writer.ts';
+import { createEventWriter, type EventWriter } from '../streams/event-writer.ts';
 import { hasCustomTool, unwrapInput } from '../tools/custom.ts';
 import { createToolIds } from '../tools/ids.ts';
 import { callerToolNames } from '../tools/names.ts';
@@ -115,6 +115,21 @@ const createPartReader = (request: GenerationRequest) => {
   return { writer, read };
 };
 
+/** Pages that the vendor searched, by the parts of the text that they support. */
+const cite = (writer: EventWriter, grounding: unknown) => {
+  const { groundingChunks, groundingSupports } = asRecord(grounding) ?? {};
+  const pages = asArray(groundingChunks).map((one) => asRecord(asRecord(one)?.web) ?? {});
+  for (const support of asArray(groundingSupports)) {
+    const { segment, groundingChunkIndices } = asRecord(support) ?? {};
+    // The start is left out where it is 0.
+    const { startIndex = 0, endIndex } = asRecord(segment) ?? {};
+    for (const at of asArray(groundingChunkIndices)) {
+      const { uri, title } = pages[Number(at)] ?? {};
+      writer.cite(undefined, { url: uri, title, start: startIndex, end: endIndex });
+    }
+  }
+};
+
 const assertNoError = (wire: Json) => {
   if (asRecord(wire.error)) {
     throw new UpstreamError('error-event', 'the upstream sent an error', { sent: wire });
@@ -126,6 +141,7 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const { writer, read } = createPartReader(request);
   let reason: FinishReason | undefined;
   let usage: Usage | undefined;
+  let grounding: unknown;
 
   const readChunk = (wire: Json) => {
     assertNoError(wire);
@@ -134,6 +150,7 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
     for (const part of asArray(asRecord(candidate?.content)?.parts)) read(asRecord(part) ?? {});
     // Cumulative: the last one counts.
     usage = decodeUsage(wire.usageMetadata) ?? usage;
+    grounding = candidate?.groundingMetadata ?? grounding;
     const isBlocked = asString(asRecord(wire.promptFeedback)?.blockReason) !== undefined;
     reason =
       decodeFinishReason(candidate?.finishReason) ??
@@ -150,6 +167,7 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
     end: () => {
       if (writer.isFinished()) return [];
       if (!reason) throw new UpstreamError('truncated', 'the response has no finishReason');
+      cite(writer, grounding);
       writer.finish(reason, usage);
       return writer.drain();
     },

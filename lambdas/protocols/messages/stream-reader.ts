@@ -1,5 +1,5 @@
 import { isEmpty } from '../../support/omit-undefined.ts';
-import { asRecord, asString, type Json } from '../bytes/json.ts';
+import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import type { BlockHead, GenerationRequest } from '../generation.ts';
 import { extrasIfAny } from '../ledger/extras.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
@@ -99,7 +99,13 @@ const createDeltaReader = (writer: EventWriter) => {
     }
   };
 
-  return (block: StartedBlock, delta: Json) => {
+  /** Documents that a request holds have no address. */
+  const cite = (key: string, citation: unknown) => {
+    const { url, title } = asRecord(citation) ?? {};
+    writer.cite(key, { url, title });
+  };
+
+  const append = (block: StartedBlock, delta: Json) => {
     const { key, head } = block;
     if (head.type === 'native') return undefined;
     const kind = isRedacted(head) ? 'redacted' : head.type;
@@ -111,18 +117,21 @@ const createDeltaReader = (writer: EventWriter) => {
       case 'thinking signature_delta':
         block.signature += asString(delta.signature) ?? '';
         return undefined;
+      case 'text citations_delta':
+        return cite(key, delta.citation);
       case 'tool-call input_json_delta':
         return appendArguments(block, asString(delta.partial_json) ?? '');
       default:
         return assertUnknownKind(key, delta);
     }
   };
+  return { append, cite };
 };
 
 /** Decodes content blocks, streamed or whole, by their wire index. */
 export const createBlockReader = (request: GenerationRequest) => {
   const writer = createEventWriter({ mayBeEmpty: mayBeEmpty(request) });
-  const readDelta = createDeltaReader(writer);
+  const deltas = createDeltaReader(writer);
   const uniqueId = createToolIds(request);
   const blocks = new Map<string, StartedBlock>();
 
@@ -135,12 +144,13 @@ export const createBlockReader = (request: GenerationRequest) => {
     writer.open(key, head);
     if (head.type === 'text' || (head.type === 'thinking' && !isRedacted(head))) {
       writer.delta(key, initialText(wire));
+      for (const one of asArray(wire.citations)) deltas.cite(key, one);
     }
   };
 
   const append = (key: string, delta: Json) => {
     const block = blocks.get(key);
-    if (block) readDelta(block, delta);
+    if (block) deltas.append(block, delta);
     else assertUnknownKind(key, delta);
   };
 

@@ -101,6 +101,10 @@ export const createItemReader = (request: GenerationRequest) => {
       const refusal = asString(part.refusal);
       const head: BlockHead = { type: 'text', ...(refusal !== undefined && { refusal: true }) };
       if (!item.parts.has(key)) write(item, key, head, refusal ?? asString(part.text) ?? '');
+      for (const cited of asArray(part.annotations)) {
+        const { url, title, start_index, end_index } = asRecord(cited) ?? {};
+        writer.cite(key, { url, title, start: start_index, end: end_index });
+      }
     });
     for (const key of item.parts) writer.close(key);
   };

@@ -62,6 +62,7 @@ const createCollector = () => {
           reason: event.reason,
           ...(event.others && { others: event.others }),
           usage: event.usage,
+          ...(event.citations && { citations: event.citations }),
           ...(event.body && { body: event.body }),
         };
         return;

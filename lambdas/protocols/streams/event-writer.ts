@@ -1,6 +1,13 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
-import { isJsonObject } from '../bytes/json.ts';
-import type { BlockHead, Body, FinishReason, GenerationEvent, Usage } from '../generation.ts';
+import { asCount, asString, isJsonObject } from '../bytes/json.ts';
+import type {
+  BlockHead,
+  Body,
+  Citation,
+  FinishReason,
+  GenerationEvent,
+  Usage,
+} from '../generation.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
 
 /**
@@ -19,10 +26,15 @@ export type EventWriter = {
   closeCompleteTools(): void;
   /** @throws UpstreamError if tool arguments are not a JSON object. */
   finish(reason: FinishReason, usage: Usage | undefined): void;
+  /** Adds a page that the open block under `key` cites, or the whole text; one without an address is left out. */
+  cite(key: string | undefined, page: Page): void;
   isFinished(): boolean;
   /** The events written since the last call. */
   drain(): GenerationEvent[];
 };
+
+/** A cited page as it was received. */
+export type Page = { url: unknown; title: unknown; start?: unknown; end?: unknown };
 
 // --- open blocks ---
 
@@ -121,6 +133,7 @@ const createBlockEvents = (emit: (event: GenerationEvent) => void) => {
   return {
     content,
     isOpen: blocks.has,
+    indexOf: (key: string) => blocks.get(key)?.index,
     open,
     delta,
     close,
@@ -156,7 +169,8 @@ export const createEventWriter = ({ mayBeEmpty = false } = {}): EventWriter => {
   let events: GenerationEvent[] = [];
   let started = false;
   let finished = false;
-  const { content, closeAll, ...blocks } = createBlockEvents((event) => {
+  const citations: Citation[] = [];
+  const { content, closeAll, indexOf, ...blocks } = createBlockEvents((event) => {
     events.push(event);
   });
 
@@ -179,7 +193,21 @@ export const createEventWriter = ({ mayBeEmpty = false } = {}): EventWriter => {
       const fitting = checkFinish(reason, content);
       finished = true;
       const isEmpty = !content.hasContent && !isCut(reason) && !mayBeEmpty;
-      events.push({ type: 'finish', reason: fitting, usage, ...(isEmpty && { isEmpty }) });
+      const cited = citations.length > 0 && { citations };
+      events.push({
+        type: 'finish',
+        reason: fitting,
+        usage,
+        ...cited,
+        ...(isEmpty && { isEmpty }),
+      });
+    },
+    cite: (key, { url, title, start, end }) => {
+      const block = key === undefined ? undefined : indexOf(key);
+      const isPlaced = key === undefined || block !== undefined;
+      if (typeof url !== 'string' || url === '' || !isPlaced) return;
+      const place = omitUndefined({ block, start: asCount(start), end: asCount(end) });
+      citations.push({ url, title: asString(title) ?? '', ...place });
     },
     isFinished: () => finished,
     drain: () => {

@@ -9,11 +9,11 @@ import { answer as answerSecond } from '../../support/fleet-upstream.ts';
 import { CANARIES } from '../../support/leak-watch.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { modelOn, targetAt } from '../../support/models.ts';
+import { conversationOf, PATHS } from '../../support/request-forms.ts';
 import { type Sent, send } from '../../support/send.ts';
 import type { Cell } from './cells.ts';
 import { WIRES } from './wires.ts';
 
-const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages' };
 /** Turns of the event loop after which everything in this process has reacted. */
 const QUIET_TURNS = 40;
 /** Under every limit on silence. */
@@ -76,8 +76,10 @@ export const startPrefixBench = async (cells: Cell[]) => {
   let held: ServerResponse | undefined;
   const upstream = await listen(
     createServer(async (request, response) => {
-      const { model } = (await json(request)) as { model: string };
-      const cell = byModel.get(model);
+      const { model } = (await json(request)) as { model?: string };
+      // In the path of Gemini's protocol.
+      const [, named = ''] = /\/models\/([^:]+):/.exec(request.url ?? '') ?? [];
+      const cell = byModel.get(model ?? decodeURIComponent(named));
       if (!cell) return answerSecond(response);
       sendHead(response, cell);
       held = response;
@@ -101,15 +103,13 @@ export const startPrefixBench = async (cells: Cell[]) => {
     held = undefined;
   };
 
-  const ask = ({ id, wire, stream }: Cell): Promise<Sent> =>
-    send(fleet.urls[0] ?? '', PATHS[wire], {
+  const ask = ({ id, caller, stream }: Cell): Promise<Sent> =>
+    send(fleet.urls[0] ?? '', PATHS[caller], {
       method: 'POST',
       headers: { 'x-api-key': fleet.key },
       body: JSON.stringify({
-        model: id,
-        stream,
-        max_tokens: 100,
-        messages: [{ role: 'user', content: 'hi' }],
+        ...{ model: id, stream },
+        ...conversationOf(caller, [{ role: 'user', content: 'hi' }]),
       }),
     });
 

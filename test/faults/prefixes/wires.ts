@@ -1,4 +1,6 @@
 import { MESSAGE_START, messagesEvent } from '../../support/messages-events.ts';
+import { CREATED_AT } from '../../support/strict-upstream/responses-response.ts';
+import type { Wire as WireName } from '../../support/wires.ts';
 
 /** How far an answer has come when its upstream stops to send it. */
 export type Phase =
@@ -83,5 +85,62 @@ const CHAT: Wire = {
   },
 };
 
-export const WIRES = { chat: CHAT, messages: MESSAGES };
-export type WireName = keyof typeof WIRES;
+const RESPONSE = { id: 'resp_1', object: 'response', created_at: CREATED_AT };
+const ITEM = { id: 'msg_1', type: 'message', role: 'assistant' };
+const PLACE = { item_id: 'msg_1', output_index: 0, content_index: 0 };
+const partOf = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] });
+const DONE = { ...ITEM, status: 'completed', content: [partOf('Hello you')] };
+
+/** The events of a response of the Responses API, whose end alone states that it is whole, and why it ended. */
+const responsesSteps = (output: object[], inside: [string, Phase, object][]): Step[] =>
+  [
+    ...['created', 'in_progress'].map((name): [string, Phase, object] => {
+      return [name, 'nothing', { response: { ...RESPONSE, status: 'in_progress', output: [] } }];
+    }),
+    ...inside,
+    ['completed', 'complete', { response: { ...RESPONSE, status: 'completed', output } }] as const,
+  ].map(([name, reaches, fields], sequence_number) => {
+    const type = `response.${name}`;
+    return step(name, reaches, messagesEvent(type, { ...fields, sequence_number }));
+  });
+
+const RESPONSES: Wire = {
+  ping: ': keep-alive\n\n',
+  answers: {
+    text: responsesSteps(
+      [DONE],
+      [
+        ['output_item.added', 'nothing', { output_index: 0, item: { ...ITEM, content: [] } }],
+        ['content_part.added', 'nothing', { ...PLACE, part: partOf('') }],
+        ['output_text.delta', 'content', { ...PLACE, delta: 'Hello' }],
+        ['output_text.delta', 'content', { ...PLACE, delta: ' you' }],
+        ['output_text.done', 'content', { ...PLACE, text: 'Hello you' }],
+        ['content_part.done', 'content', { ...PLACE, part: partOf('Hello you') }],
+        ['output_item.done', 'content', { output_index: 0, item: DONE }],
+      ],
+    ),
+    empty: responsesSteps([], []),
+  },
+};
+
+const piece = (text: string, more: object = {}) =>
+  `data: ${JSON.stringify({ candidates: [{ content: { role: 'model', parts: text ? [{ text }] : [] }, ...more }] })}\n\n`;
+/** The end of the bytes is the only end behind it. */
+const geminiEnd = step('finishReason', 'finished', piece('', { finishReason: 'STOP' }));
+
+const GEMINI: Wire = {
+  ping: ': keep-alive\n\n',
+  answers: {
+    text: [
+      step('first piece', 'content', piece('Hello')),
+      step('second piece', 'content', piece(' you')),
+      geminiEnd,
+    ],
+    empty: [geminiEnd],
+  },
+};
+
+export const WIRES: Record<WireName, Wire> = {
+  ...{ chat: CHAT, messages: MESSAGES },
+  ...{ responses: RESPONSES, gemini: GEMINI },
+};
