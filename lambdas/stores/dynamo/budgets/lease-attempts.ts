@@ -1,4 +1,3 @@
-import { createLruCache } from '../../../support/lru-cache.ts';
 import type { BudgetRefusal, Lease } from '../../budget-store.ts';
 import type { LeasedUnit, Reservation, ReserveResult } from '../../meter-store.ts';
 import { type Place, placeKey } from '../meter-shards.ts';
@@ -36,13 +35,22 @@ export type Attempt = {
 
 type LeasedReservation = LeasedUnit & Reservation;
 
+const UNSENT: Tried = {
+  item: undefined,
+  result: { applied: false, mayBeDuplicated: false },
+  outcome: 'changed',
+};
+
 /** Attempts of a lease while other requests take the room that was made for it. */
 const MAX_TRIES = 16;
-const MAX_ITEMS = 1_000;
 
 /** Whether a reservation was denied because the item has too little room for its lease. */
 const lacksRoom = ({ outcome, item }: Tried, lease: Lease, grants?: LeaseParts['grants']) =>
   (outcome === 'changed' || outcome === 'no-budget') && isLacking(item, lease, grants);
+
+/** Whether the item explains why no lease is admitted there. */
+const isDenied = ({ outcome }: Tried): boolean =>
+  outcome !== 'changed' && outcome !== 'no-budget' && outcome !== 'admitted';
 
 /** Tries reservations that lease dollars, until the budgets have granted the item what it lacks, or one of them does not. */
 export const createLeaseAttempts = ({
@@ -57,29 +65,17 @@ export const createLeaseAttempts = ({
   trySend(reservation: Reservation, place: Place, more?: LeaseParts): Promise<Tried>;
 }) => {
   const inTurn = createTurns();
-  /** Items that had too little room for the last request: it costs less to read them first than a write that is denied. */
-  const scarce = createLruCache<true>(MAX_ITEMS);
-
-  /** Where there seems to be room, one write. */
-  const tryFirst = async (unit: LeasedReservation, place: Place, key: string): Promise<Tried> => {
-    const { lease, isRepeat, now } = unit;
-    const refreshing = leases.refresh(lease, now);
-    if (scarce.get(key) && !isRepeat) {
-      const seen = await look(unit, place);
-      if (lacksRoom(seen, lease)) return seen;
-    }
-    const [tried] = await Promise.all([trySend(unit, place), refreshing]);
-    return tried;
-  };
+  /** The first requests of items that this process has not seen. */
+  const probes = new Map<string, Promise<unknown>>();
 
   const seekRoom = async (
     unit: LeasedReservation,
     place: Place,
-    first: { tried: Tried; key: string; hasWaited: boolean },
+    key: string,
+    seen: Tried,
   ): Promise<Tried> => {
     const { lease, now } = unit;
-    const { key } = first;
-    let tried = first.hasWaited ? await look(unit, place) : first.tried;
+    let tried = seen;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const { item } = tried;
       const found = isLacking(item, lease)
@@ -92,21 +88,41 @@ export const createLeaseAttempts = ({
     return tried;
   };
 
-  return async (unit: LeasedReservation, place: Place): Promise<Tried> => {
+  /** One write, or where room is scarce a look before it, each request after the one before it. */
+  const attempt = async (unit: LeasedReservation, place: Place, key: string): Promise<Tried> => {
     const { lease } = unit;
-    const key = placeKey(unit, place);
-    let tried = await tryFirst(unit, place, key);
-    if (lacksRoom(tried, lease)) {
-      scarce.set(key, true);
-      const first = tried;
-      const found = await inTurn(lease, { key, needed: lease.nanos }, (hasWaited) =>
-        seekRoom(unit, place, { tried: first, key, hasWaited }),
-      );
-      tried = { ...first, ...found };
-    } else scarce.delete(key);
+    const looksFirst = leases.isScarce(key) && !unit.isRepeat;
+    const [first] = await Promise.all([
+      looksFirst ? undefined : trySend(unit, place),
+      leases.refresh(lease, unit.now),
+    ]);
+    let tried = first ?? UNSENT;
+    if (!first || lacksRoom(first, lease)) {
+      const found = await inTurn(lease, { key, needed: lease.nanos }, async (hasWaited) => {
+        if (first && !hasWaited) return seekRoom(unit, place, key, first);
+        const seen = await look(unit, place);
+        return isDenied(seen) ? seen : seekRoom(unit, place, key, seen);
+      });
+      tried = { ...tried, ...found };
+    }
+    leases.noteRoom(key, tried.item, lease);
     const isAdopted = tried.outcome === 'admitted' && !tried.result.applied;
     return isAdopted
       ? { ...tried, refusal: await leases.adopt(unit, { ...tried.result, item: tried.item }) }
       : tried;
+  };
+
+  return async (unit: LeasedReservation, place: Place): Promise<Tried> => {
+    const key = placeKey(unit, place);
+    if (leases.isScarce(key) !== undefined) return attempt(unit, place, key);
+    // The first one of a crowd finds what the item has.
+    const ahead = probes.get(key);
+    if (ahead) {
+      await ahead.catch(() => undefined);
+      return attempt(unit, place, key);
+    }
+    const trying = attempt(unit, place, key);
+    probes.set(key, trying);
+    return trying.finally(() => probes.delete(key));
   };
 };

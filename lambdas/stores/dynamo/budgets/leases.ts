@@ -1,3 +1,4 @@
+import { createLruCache } from '../../../support/lru-cache.ts';
 import type { BudgetRefusal, BudgetView, Lease } from '../../budget-store.ts';
 import type { LeasedUnit, RequestMeters, Reservation } from '../../meter-store.ts';
 import { StoreUnavailable } from '../../store-unavailable.ts';
@@ -11,6 +12,9 @@ import type { Borrower } from './transfers.ts';
 import { changingLease, type Grants } from './writes.ts';
 
 const MAX_TRIES = 16;
+const MAX_ITEMS = 1_000;
+/** Leases for which an item has room that is not scarce any more. */
+const PLENTY = 4;
 
 /** What a write of the item needs for a lease that it has no room for. */
 export type LeaseParts = { grants: Grants; past: string[] };
@@ -40,6 +44,16 @@ export const createLeases = ({
   budgets: Table;
 }) => {
   const bank = createBudgetBank(budgets);
+  /** Whether items had too little room for a lease: it costs less to read them first than a write that is denied. */
+  const scarce = createLruCache<boolean>(MAX_ITEMS);
+  /** What an item has. One that had too little is scarce until it has plenty. */
+  const noteRoom = (key: string, item: Item | undefined, lease: Lease): void => {
+    const isPlenty = !isLacking(item, { ...lease, nanos: PLENTY * lease.nanos });
+    if (isPlenty || isLacking(item, lease) || scarce.get(key) === undefined) {
+      scarce.set(key, !isPlenty);
+    }
+  };
+
   /** Room in an item for so many nanos more of each budget. */
   const makeRoom = async (
     lease: Lease,
@@ -88,6 +102,9 @@ export const createLeases = ({
     return undefined;
   };
 
+  const sendFirst: typeof send = async (unit, key, change) =>
+    change.taken > 0 && scarce.get(key) ? { item: await table.read(key) } : send(unit, key, change);
+
   /** Changes the lease to `to`, and takes so many nanos for that; a nano more if it was `to` before. */
   const change = async (
     unit: LeasedUnit,
@@ -96,21 +113,23 @@ export const createLeases = ({
     const { lease } = unit;
     if (lease.replaced?.includes(to)) return change(unit, { to: to + 1, taken: taken + 1, now });
     const key = ledger.entryOf(unit.requestId)?.key ?? unit.meterId;
-    let grants: Grants = [];
-    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const denied = await send(unit, key, { to, taken, grants });
-      if (!denied) return undefined;
+    let seen = await sendFirst(unit, key, { to, taken, grants: [] });
+    for (let tries = 0; seen && tries < MAX_TRIES; tries += 1) {
       // The unit was reaped, or a late write has changed the lease.
-      if (leasedBy(denied.item, unit) !== lease.nanos) break;
-      const found = await makeRoom(lease, { key, ...denied }, { needed: taken, now });
+      if (leasedBy(seen.item, unit) !== lease.nanos) break;
+      const found = await makeRoom(lease, { key, ...seen }, { needed: taken, now });
       if ('refusal' in found) return found.refusal;
-      grants = found.grants;
+      seen = await send(unit, key, { to, taken, grants: found.grants });
     }
+    if (!seen) return undefined;
     throw new StoreUnavailable('The lease was changed by another write.');
   };
 
   return {
     makeRoom,
+    /** Undefined: this process has not seen the item. */
+    isScarce: (key: string): boolean | undefined => scarce.get(key),
+    noteRoom,
     /** Reads what callers are shown of their budgets. */
     refresh: ({ holds }: Lease, now: number) =>
       Promise.all(holds.map((hold) => bank.refresh(hold, now))),
