@@ -13,6 +13,8 @@ export type Counts = {
   mostTokens?: number | undefined;
   /** The counts are the last ones. */
   isFinal: boolean;
+  /** What the first copies of a request that was sent again may have cost. */
+  repeatedNanos?: number;
 };
 
 /** What one attempt used. */
@@ -55,17 +57,34 @@ export type BillParts = {
   estimateInput(target: Target): number;
 };
 
+/** Most likely no provider has read the copies. Its bill says more than the record can. */
+const withRepeats = (cost: Cost, { repeatedNanos }: Counts): Cost => {
+  if (repeatedNanos === undefined) return cost;
+  const kinds: KindCosts = { ...cost.kinds, repeated_request: [1, repeatedNanos] };
+  return { ...cost, kinds, nanos: cost.nanos + repeatedNanos };
+};
+
+const NOTHING: Pick<Bill, 'usage' | 'cost'> = {
+  usage: { inputTokens: 0, outputTokens: 0 },
+  cost: { nanos: 0, source: 'priced', incomplete: [] },
+};
+
 /** Undefined for an attempt that generated nothing. */
 export const billOf = (used: Used, { model, startedAt, ...parts }: BillParts): Bill | undefined => {
-  const { target, usage: reported, characters, isFinal } = used;
-  if (!isFinal && reported === undefined && characters === 0) return undefined;
+  const { target, usage: reported, characters, isFinal, repeatedNanos } = used;
+  if (!isFinal && reported === undefined && characters === 0) {
+    if (repeatedNanos === undefined) return undefined;
+    return { ...NOTHING, cost: withRepeats(NOTHING.cost, used), isEstimated: true };
+  }
   const usage = completeUsage(latestUsage(used), used, () => parts.estimateInput(target));
   const billed = { ...usage, ...usage.billing };
   const isCounted = Boolean(reported?.inputTokens) && Boolean(reported?.outputTokens);
   return {
     usage,
-    cost: costOf(billed, pricesOf(model, target), startedAt),
-    isEstimated: billed.statedNanos === undefined && !(isFinal && isCounted),
+    cost: withRepeats(costOf(billed, pricesOf(model, target), startedAt), used),
+    isEstimated:
+      repeatedNanos !== undefined ||
+      (billed.statedNanos === undefined && !(isFinal && isCounted)),
   };
 };
 

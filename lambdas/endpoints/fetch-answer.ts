@@ -177,6 +177,7 @@ export const createFetchAnswer = ({
         signal,
         requestId: call.requestId,
         traceparent: passesTraceparent ? call.traceparent : undefined,
+        onRepeat: fuse && (() => fuse.repeat(tried)),
       });
       return opened.then((batches) => notingStart(batches, attempt));
     };

@@ -29,6 +29,8 @@ export type Fuse = {
   admitted(admission: Admission): void;
   /** Leases what another attempt may cost, before it is made. @throws ApiError 402 or 429 */
   attempt(target: Target, tried: readonly Tried[]): Promise<void>;
+  /** The same before the last attempt is sent again, whose provider may have read and billed the first copy. */
+  repeat(tried: readonly Tried[]): Promise<void>;
   /** Passes the events of an attempt, as long as what they cost is leased. @throws UpstreamError */
   guard(batches: EventBatches, used: Tried, tried: readonly Tried[]): EventBatches;
   /** The same admission, with what the request has cost when it is settled. */
@@ -89,10 +91,20 @@ export const createFuse = ({ meter, clock, ...parts }: Parts): Fuse => {
   const rateOf = (target: Target): Rates =>
     rates.get(target) ?? { input: fixed, tools: 0, perToken };
 
+  const attempt: Fuse['attempt'] = async (target, tried) => {
+    if (!admission || tried.length === 0) return;
+    const { unit, limits } = admission;
+    const { input, tools, perToken: price } = rateOf(target);
+    const needed = costs.total(tried) + input + tools + slice * price;
+    if (needed <= unit.lease.nanos) return;
+    const refusal = await mapStoreErrors(() => meter.changeLease(unit, needed));
+    if (refusal) throw budgetError(refusal, { limits, lease, now: clock.now() });
+  };
+
   /** What is leased for output, and how much of it is generated. */
   const createSlices = (unit: LeasedUnit, used: Tried, tried: readonly Tried[]) => {
     const { input, tools, perToken: price } = rateOf(used.target);
-    const before = costs.before(used, tried);
+    const before = costs.before(used, tried) + (used.repeatedNanos ?? 0);
     let counted: number | undefined;
     let generated = 0;
     let asksAt = ASK_AT;
@@ -147,14 +159,13 @@ export const createFuse = ({ meter, clock, ...parts }: Parts): Fuse => {
       const { unit } = admitted;
       if (unit.lease) admission = { ...admitted, unit: { ...unit, lease: unit.lease } };
     },
-    attempt: async (target, tried) => {
-      if (!admission || tried.length === 0) return;
-      const { unit, limits } = admission;
-      const { input, tools, perToken: price } = rateOf(target);
-      const needed = costs.total(tried) + input + tools + slice * price;
-      if (needed <= unit.lease.nanos) return;
-      const refusal = await mapStoreErrors(() => meter.changeLease(unit, needed));
-      if (refusal) throw budgetError(refusal, { limits, lease, now: clock.now() });
+    attempt,
+    repeat: async (tried) => {
+      const last = tried.at(-1);
+      if (!last) return;
+      const { input, tools } = rateOf(last.target);
+      last.repeatedNanos = (last.repeatedNanos ?? 0) + input + tools;
+      await attempt(last.target, tried);
     },
     guard: async function* (batches, used, tried) {
       if (!admission) return yield* batches;

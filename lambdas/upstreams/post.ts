@@ -14,6 +14,8 @@ export type PostOptions = {
   connections: HttpConnections;
   clock: Clock;
   signal: AbortSignal;
+  /** Before the retry; if it throws, there is none. */
+  onRepeat?: (() => Promise<void>) | undefined;
 };
 
 /** A response whose body may still be on its way. */
@@ -86,7 +88,7 @@ const headersOf = ({ url, headers, body }: PostOptions): HeaderMap => {
  * included, rejects `response` or fails the reads of its body. @throws Error for a header that cannot be sent
  */
 export const post = (options: PostOptions): Post => {
-  const { connections, clock, signal } = options;
+  const { connections, clock, signal, onRepeat } = options;
   const { promise, resolve, reject } = Promise.withResolvers<UpstreamResponse>();
   const { url, body } = options;
   const path = url.pathname + url.search;
@@ -112,6 +114,16 @@ export const post = (options: PostOptions): Post => {
   };
   const errorOf = (error: unknown) => failure ?? classify(error, isConnected);
 
+  const end = (error: unknown) => {
+    isOver = true;
+    reject(errorOf(error));
+    received?.break(error);
+  };
+  /** On a new connection: other idle ones may be stale too. */
+  const repeat = () => {
+    if (!isOver) start(connections.sendFresh);
+  };
+
   const handler: ExchangeHandler = {
     onConnect: () => {
       isConnected = true;
@@ -133,11 +145,9 @@ export const post = (options: PostOptions): Post => {
     onError: (error) => {
       cancelDrain();
       cancelLook();
-      // Retries once on a new connection: other idle ones may be stale too.
-      if (sent?.isReused && !sent.hasBytes() && isStale(error)) return start(connections.sendFresh);
-      isOver = true;
-      reject(errorOf(error));
-      received?.break(error);
+      if (!sent?.isReused || sent.hasBytes() || !isStale(error)) return end(error);
+      if (onRepeat) onRepeat().then(repeat, () => end(error));
+      else repeat();
     },
   };
 

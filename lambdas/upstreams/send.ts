@@ -106,8 +106,9 @@ export const createSend = ({ role, clock }: { role: RoleSigner; clock: Clock }) 
     const request = { secret, url, body, now: clock.now() };
     const signed = await signFor(call, endpoint, { role, request });
     const headers = headersFor(body, signed, call, target);
-    const { signal } = call;
-    const sent = post({ url, headers, body, connections: connectionsTo(url), clock, signal });
+    const { signal, onRepeat } = call;
+    const connections = connectionsTo(url);
+    const sent = post({ url, headers, body, connections, clock, signal, onRepeat });
     const waitMs = firstEventMs(sizeOf(body), call.target.firstEventTimeoutMs);
     const cancelWait = clock.after(waitMs, () =>
       sent.fail(new UpstreamError('first-event-timeout', `no content within ${waitMs} ms`)),

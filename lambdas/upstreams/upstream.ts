@@ -39,6 +39,8 @@ export type UpstreamCall = {
   traceparent?: string | undefined;
   /** Aborts the call: the client disconnected, or a deadline passed. */
   signal: AbortSignal;
+  /** Before the request is sent once more, as a kept-alive connection was closed without a byte. @throws Error: it is not */
+  onRepeat?: (() => Promise<void>) | undefined;
 };
 
 /** Implemented by createHttpUpstream (http-upstream.ts). */

@@ -276,6 +276,30 @@ describe('what is paid', () => {
     expect(spent_usd).toBeGreaterThan(paid);
   });
 
+  test.each([
+    { max: 1, status: 200, copies: 2 },
+    { max: 0.03, status: 502, copies: 1 },
+  ])(
+    'a request that its provider bills and closes a kept-alive connection on is sent again if a budget of $max dollars pays both',
+    async ({ max, status, copies }) => {
+      const { key, path } = await underBudget(max);
+      await read(await lab.ask({ key, order: 'output=1', maxTokens: 10 }));
+      const before = lab.provider.invoices.length;
+      await expect.poll(async () => (await lab.budget(path)).leased_usd).toBe(0);
+      const paid = (await lab.budget(path)).spent_usd;
+      const response = await read(
+        await lab.ask({ key, order: 'output=5 closes=1', words: 3_000, maxTokens: 200 }),
+      );
+      expect(response.status).toBe(status);
+      const invoices = lab.provider.invoices.slice(before);
+      expect(invoices).toHaveLength(copies);
+      await expect.poll(async () => (await lab.budget(path)).leased_usd).toBe(0);
+      const { spent_usd } = await lab.budget(path);
+      expect(spent_usd - paid).toBeGreaterThanOrEqual(dollarsOf(invoices));
+      expect(spent_usd).toBeLessThanOrEqual(max);
+    },
+  );
+
   test('a replayed response costs nothing', async () => {
     const { key, path } = await underBudget(1);
     const ask = async () =>

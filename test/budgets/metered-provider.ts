@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { listen } from '../../local/loopback.ts';
@@ -28,6 +29,8 @@ type Order = {
   chunk: number;
   /** Breaks off after so many tokens. */
   breaks: number;
+  /** Closes a connection that has carried a request before, without a byte, once it has read and billed this one. */
+  closes: boolean;
   /** Calls a tool, whose arguments are as many tokens. */
   tool: number;
 };
@@ -42,6 +45,7 @@ const orderIn = (text: string): Order => {
     pace: number('pace', 0),
     chunk: number('chunk', 1),
     breaks: number('breaks', Number.POSITIVE_INFINITY),
+    closes: number('closes', 0) > 0,
     tool: number('tool', 0),
   };
 };
@@ -204,6 +208,7 @@ const generate = async (
 export const startMeteredProvider = async () => {
   const invoices: Invoice[] = [];
   let billed = 0;
+  const used = new WeakSet<Socket>();
 
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const isMessages = request.url?.includes('/messages') === true;
@@ -221,8 +226,14 @@ export const startMeteredProvider = async () => {
       invoice.nanos += tokens * LIST.output;
       billed += tokens * LIST.output;
     };
+    const isReused = used.has(request.socket);
+    used.add(request.socket);
+    if (asked.order.closes && isReused) {
+      invoice.isOver = true;
+      request.socket.destroy();
+      return;
+    }
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    // A kept-alive connection that is closed without a byte is that of a request which has not arrived.
     response.flushHeaders();
     await generate(response, asked, { isMessages, bill });
     invoice.isOver = true;
