@@ -83,8 +83,7 @@ export const billOf = (used: Used, { model, startedAt, ...parts }: BillParts): B
     usage,
     cost: withRepeats(costOf(billed, pricesOf(model, target), startedAt), used),
     isEstimated:
-      repeatedNanos !== undefined ||
-      (billed.statedNanos === undefined && !(isFinal && isCounted)),
+      repeatedNanos !== undefined || (billed.statedNanos === undefined && !(isFinal && isCounted)),
   };
 };
 

@@ -6,13 +6,9 @@ import { type Agent, ASK_MS, connectionOf, offlineEnv } from './agent.ts';
 import { commandOf } from './install-agents.ts';
 import { run } from './run.ts';
 
-/** Without repeats, each of which would be a unit: a scene counts the requests of one attempt. */
-const OVERRIDES = [
-  'approval_policy="never"',
-  'sandbox_mode="danger-full-access"',
-  'model_providers.router.request_max_retries=0',
-  'model_providers.router.stream_max_retries=0',
-].flatMap((override) => ['-c', override]);
+const OVERRIDES = ['approval_policy="never"', 'sandbox_mode="danger-full-access"'].flatMap(
+  (override) => ['-c', override],
+);
 
 const Line = z.object({
   type: z.string(),

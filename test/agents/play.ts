@@ -6,6 +6,7 @@ import { type Model, parseModels } from '../../lambdas/catalog/parse-models.ts';
 import type { LogFields } from '../../lambdas/log-events.ts';
 import { type LocalRouter, startLocal } from '../../local/start.ts';
 import type { Agent, Desk } from './agent.ts';
+import { keyUnderBudget } from './budgets.ts';
 import { claudeCode } from './claude-code.ts';
 import { cline } from './cline.ts';
 import { codex, codexWithPatches } from './codex.ts';
@@ -27,7 +28,10 @@ export const AGENTS: Agent[] = [
   continueCli,
   pi,
 ];
-const DEFAULTS = parseModels(defaultModels);
+/** At prices of which the smallest budget is less than any request. */
+const DEFAULTS = parseModels(
+  defaultModels.map((model) => ({ ...model, input_price_per_m: 60, output_price_per_m: 220 })),
+);
 const QUOTE = 200;
 
 export type Stage = { router: LocalRouter; requests: LogFields[]; root: string };
@@ -55,15 +59,17 @@ const perform = async ({ router, requests, root }: Stage, play: Play): Promise<O
   const desk = makeDesk(root);
   const file = join(desk.folder, 'note.txt');
   writeFileSync(file, `${FILE_TEXT}\n`);
+  const { baseUrl } = router;
+  const { key, spender } = scene.budget
+    ? await keyUnderBudget(scene.budget, { baseUrl, model })
+    : { key: await router.createKey(scene.plan ? { plan: scene.plan } : {}), spender: '' };
   router.upstreams.reset();
   requests.length = 0;
   const upstreamModel = model.split('/').at(-1) ?? '';
   if (scene.fault) router.upstreams.inject({ ...scene.fault, model: upstreamModel });
-  const key = await router.createKey(scene.plan ? { plan: scene.plan } : {});
-  const { baseUrl } = router;
   const prompt = scene.prompt(agent.call, file);
   const answer = await agent.ask({ prompt, model, baseUrl, key, desk });
-  const own = requests.filter((line) => line.model === model);
+  const own = requests.filter((line) => line.model === model && line.keyId !== spender);
   const calls = router.upstreams.calls.filter((call) => call.model === upstreamModel);
   return {
     answer,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { Plan } from '../../lambdas/stores/plan-store.ts';
 import type { FaultRule } from '../../local/embedded-upstream/recorder.ts';
 import type { Agent, AgentAnswer } from './agent.ts';
+import type { BudgetState } from './budgets.ts';
 
 export type Outcome = {
   answer: AgentAnswer;
@@ -20,6 +21,8 @@ export type Scene = {
   name: string;
   prompt(call: Agent['call'], file: string): string;
   plan?: Partial<Plan>;
+  /** Of the project's budget of dollars. */
+  budget?: BudgetState;
   fault?: FaultRule;
   /** @throws AssertionError */
   check(outcome: Outcome, agent: Agent): void;
@@ -122,6 +125,33 @@ const SCENES: Scene[] = [
     check: ({ answer, statuses }) => {
       assert.match(answer.error ?? '', /quota/i);
       assert.deepEqual(statuses, [402]);
+    },
+  },
+  {
+    name: 'shows the sentence and stops when its budget is used up',
+    prompt: () => 'say hi',
+    budget: 'used up',
+    check: ({ answer, statuses }) => {
+      assert.match(answer.error ?? '', /The budget of project .* is used up/);
+      assert.deepEqual(statuses, [402]);
+    },
+  },
+  {
+    name: 'shows the sentence and stops when its budget is smaller than the request',
+    prompt: () => 'say hi',
+    budget: 'too small',
+    check: ({ answer, statuses }) => {
+      assert.match(answer.error ?? '', /The budget of project .* is less than/);
+      assert.deepEqual(statuses, [402]);
+    },
+  },
+  {
+    name: 'waits while its budget is leased to a request in flight',
+    prompt: () => 'say hi',
+    budget: 'in flight',
+    check: ({ answer, statuses }) => {
+      assert.equal(answer.error, undefined);
+      assert.deepEqual([statuses[0], statuses.at(-1)], [429, 200]);
     },
   },
 ];
