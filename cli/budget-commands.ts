@@ -38,11 +38,7 @@ export const BUDGET_COMMANDS: Record<string, Command> = {
     operation: 'budgets.list',
     lists: { data: [...COLUMNS, 'remaining_usd', 'forecast_usd', 'paused', 'set_by'] },
   },
-  'budgets show': {
-    operation: budgetOf('show'),
-    options: OPTIONS,
-    example: '--project team',
-  },
+  'budgets show': { operation: budgetOf('show'), options: OPTIONS, example: '--project team' },
   'budgets set': {
     operation: budgetOf('set'),
     options: ['max-usd', 'period', 'pause', 'resume', ...OPTIONS],

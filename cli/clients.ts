@@ -15,7 +15,6 @@ export const KEY = 'ROUTER_API_KEY';
 /** How a client is configured: variables of its environment, a file, or code. */
 export type Configuration = {
   variables?: Record<string, string>;
-  /** The variable that holds the key. */
   keyVariable?: string;
   /** `path` is relative to the folder of the project, or to the home folder if it begins with `~/`. */
   file?: { path: string; text: string };

@@ -49,9 +49,7 @@ const fetchModels = async (url: string, key: string) => {
     throw new CliError(
       1,
       `No router responds at ${url}. Is \`${PROGRAM.start}\` running? Use --url.`,
-      {
-        cause,
-      },
+      { cause },
     );
   });
   if (response.status === 401) throw new CliError(1, `The key in ${KEY} is invalid.`);

@@ -56,10 +56,7 @@ const createRead =
       from,
       to,
       age_seconds: age,
-    } = await send({
-      method: 'GET',
-      path,
-    });
+    } = await send({ method: 'GET', path });
     Object.assign(written, { from, to, age });
     const rows = (isRows(data) ? data : []).map(convert);
     const base = path.replace(/&cursor=.*$/, '');

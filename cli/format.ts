@@ -48,7 +48,6 @@ const formatRecord = (record: Row): string => {
 /** The member of a response is a list. */
 export const isRows = (value: unknown): value is Row[] => Array.isArray(value);
 
-/** Formats a response as its command asks for it. */
 export const format = (command: Command, input: CommandInput, response: Row): string => {
   if (command.print) return command.print(response);
   const lists = typeof command.lists === 'function' ? command.lists(input) : command.lists;

@@ -7,7 +7,6 @@ const KEY_NOTE = 'The key is shown only once. Store it now.';
 const SOON = 'Applies within 15 seconds.';
 
 const LIMIT_OPTIONS: OptionName[] = ['rpm', 'quota', 'concurrency', 'model', 'require'];
-/** A key of a project. */
 const ONE = { operands: { key: 'KEY-ID' }, options: ['project'] } satisfies Partial<Command>;
 
 const WHOLE_KEY = /^mrk_live_[0-9A-Za-z]{38}$/;

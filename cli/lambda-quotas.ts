@@ -8,9 +8,7 @@ const CHECK = 'quota';
 const LOW_CONCURRENCY = 100;
 const TIMEOUT_MS = 10_000;
 
-const AccountSettings = z.object({
-  AccountLimit: z.object({ ConcurrentExecutions: z.number() }),
-});
+const AccountSettings = z.object({ AccountLimit: z.object({ ConcurrentExecutions: z.number() }) });
 const Concurrency = z.object({ ReservedConcurrentExecutions: z.number().optional() });
 
 export type LambdaApi = {

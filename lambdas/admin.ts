@@ -36,14 +36,9 @@ const aws = (service: AwsServiceName) => ({
 const secrets = openUpstreamSecrets(aws('secretsmanager'), { secretId: env.UPSTREAM_SECRET, log });
 
 /** The console of the stage; its files are read at the first request of its page. */
-const readConsole = ({
-  STAGE: stage,
-  CONSOLE_FILES: path,
-  SIGN_IN_DOMAIN: domain,
-  SIGN_IN_CLIENT: clientId,
-  CALLER_URL: callerUrl,
-  RUNBOOK_URL: runbookUrl,
-}: AdminEnv): ConsoleParts | undefined => {
+const readConsole = (parts: AdminEnv): ConsoleParts | undefined => {
+  const { STAGE: stage, CONSOLE_FILES: path, SIGN_IN_DOMAIN: domain } = parts;
+  const { SIGN_IN_CLIENT: clientId, CALLER_URL: callerUrl, RUNBOOK_URL: runbookUrl } = parts;
   if (path === undefined || domain === undefined || clientId === undefined) return undefined;
   let files: ConsoleFiles | undefined;
   const readFiles = (): ConsoleFiles => {

@@ -19,7 +19,6 @@ type BudgetRows<Prefix extends string, Path extends string> = Record<
   Record<`${Prefix}budgets.set`, readonly ['change', Need, `${Path}/budget`]> &
   Record<`${Prefix}budgets.delete`, readonly ['change', Need, `${Path}/budget/delete`]>;
 
-/** The three operations of each budget. */
 const budgetsOf = <Prefix extends string, Path extends string>(
   prefix: Prefix,
   path: Path,
@@ -89,7 +88,6 @@ export const OPERATIONS = {
 
 export type OperationName = keyof typeof OPERATIONS;
 
-/** Names of the operations of a kind. */
 export type NamesOf<K extends Kind> = {
   [Name in OperationName]: (typeof OPERATIONS)[Name][0] extends K ? Name : never;
 }[OperationName];
@@ -97,7 +95,6 @@ export type NamesOf<K extends Kind> = {
 type Named<Path> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? Name | Named<Rest>
   : never;
-/** What the path of an operation names. */
 export type ParametersOf<Name extends OperationName> = Record<
   Named<(typeof OPERATIONS)[Name][2]>,
   string

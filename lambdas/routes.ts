@@ -72,12 +72,7 @@ export const ROUTES = [
   { method: 'GET', pattern: '/v1/responses/{id}/input_items', endpoint: 'listInputItems' },
   { method: 'GET', pattern: '/v1/responses/{id}', endpoint: 'getResponse' },
   { method: 'DELETE', pattern: '/v1/responses/{id}', endpoint: 'deleteResponse' },
-  {
-    method: 'POST',
-    pattern: '/v1/requests/{id}/cancel',
-    endpoint: 'cancel',
-    isBodyless: true,
-  },
+  { method: 'POST', pattern: '/v1/requests/{id}/cancel', endpoint: 'cancel', isBodyless: true },
   { method: 'GET', pattern: '/v1/models', endpoint: 'listModels' },
   { method: 'GET', pattern: '/v1/models/{id}', endpoint: 'getModel' },
   { method: 'GET', pattern: '/v1/usage', endpoint: 'usage' },
@@ -89,7 +84,6 @@ export const ROUTES = [
 
 export type EndpointName = Extract<(typeof ROUTES)[number], { endpoint: string }>['endpoint'];
 
-/** Every endpoint once, as `ROUTES` names them. */
 export const ENDPOINT_NAMES: EndpointName[] = [
   ...new Set(ROUTES.flatMap((row) => ('endpoint' in row ? [row.endpoint] : []))),
 ];

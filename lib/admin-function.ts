@@ -20,7 +20,6 @@ export type AdminFunctionProps = {
   stage: Stage;
   /** The catalog, whose targets the doctor calls. */
   models: Model[];
-  /** The bundled admin function. */
   code: Code;
   tables: Tables;
   upstreamSecrets: UpstreamSecrets;

@@ -38,7 +38,6 @@ export type AlarmSources = {
   stage: Stage;
   models: Model[];
   router: LambdaFunction;
-  /** Name of the meters table. */
   metersTable: string;
   metrics: RouterMetrics;
 };

@@ -18,7 +18,6 @@ import type { UpstreamSecrets } from './upstream-secrets.ts';
 
 export type AlertFunctionProps = {
   stage: Stage;
-  /** The bundled function (lambdas/alerts.ts). */
   code: Code;
   tables: Tables;
   upstreamSecrets: UpstreamSecrets;

@@ -3,10 +3,7 @@ import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { LogEvent, LogEvents } from '../lambdas/log-events.ts';
 import { HALF } from './dashboard-widgets.ts';
 
-export type DashboardSources = {
-  /** Log group of the router. */
-  logGroup: LogGroup;
-};
+export type DashboardSources = { logGroup: LogGroup };
 
 type Query = { title: string; lines: string[] };
 
@@ -71,12 +68,7 @@ const QUERIES: Query[] = [
 ];
 
 const table = (logGroup: LogGroup, { title, lines }: Query): IWidget =>
-  new LogQueryWidget({
-    title,
-    logGroupNames: [logGroup.logGroupName],
-    queryLines: lines,
-    ...HALF,
-  });
+  new LogQueryWidget({ title, logGroupNames: [logGroup.logGroupName], queryLines: lines, ...HALF });
 
 /** Returns the log tables, two per row. */
 export const logRows = ({ logGroup }: DashboardSources): IWidget[][] => {

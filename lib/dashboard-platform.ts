@@ -112,11 +112,7 @@ const costRow = ({ router, memoryMb }: PlatformSources): IWidget[] => {
       right: [dollars],
       ...TWO_THIRDS,
     }),
-    new SingleValueWidget({
-      title: 'Last hour',
-      metrics: [gbSeconds, dollars],
-      ...THIRD,
-    }),
+    new SingleValueWidget({ title: 'Last hour', metrics: [gbSeconds, dollars], ...THIRD }),
   ];
 };
 

@@ -77,9 +77,7 @@ export const createFunction = (
     retention: stage.logRetention,
     removalPolicy: removalOf(stage),
   });
-  const role = new Role(scope, 'Role', {
-    assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
-  });
+  const role = new Role(scope, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
   logGroup.grantWrite(role);
   grantKey(scope, stage, role);
   const { does, concurrency, ...own } = props;

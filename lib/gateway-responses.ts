@@ -109,11 +109,7 @@ export const addGatewayResponses = (
       ? { 'access-control-allow-origin': '*', 'access-control-expose-headers': '*' }
       : {};
   for (const { kind, status, type, message, headers } of RESPONSES) {
-    const envelope = {
-      type: 'error',
-      error: { type, message },
-      request_id: '$context.requestId',
-    };
+    const envelope = { type: 'error', error: { type, message }, request_id: '$context.requestId' };
     restApi.addGatewayResponse(`Answer${kind.responseType}`, {
       type: kind,
       ...(status !== undefined && { statusCode: String(status) }),

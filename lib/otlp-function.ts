@@ -13,7 +13,6 @@ import type { UpstreamSecrets } from './upstream-secrets.ts';
 export type OtlpFunctionProps = {
   stage: Stage;
   otlp: NonNullable<Stage['otlp']>;
-  /** The bundled function (lambdas/otlp.ts). */
   code: Code;
   tables: Tables;
   upstreamSecrets: UpstreamSecrets;

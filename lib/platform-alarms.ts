@@ -60,12 +60,7 @@ const UNWRITTEN = [
 const writeAlarms = ({ metrics }: AlarmSources): AlarmSpec[] =>
   UNWRITTEN.map(([id, name, description, label]) => ({
     ...{ id, description },
-    ...rareShare({
-      event: metrics.inStage(name),
-      whole: servedOf(metrics),
-      atLeast: 3,
-      label,
-    }),
+    ...rareShare({ event: metrics.inStage(name), whole: servedOf(metrics), atLeast: 3, label }),
   }));
 
 const capacityAlarms = (sources: AlarmSources): AlarmSpec[] => {

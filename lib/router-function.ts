@@ -19,7 +19,6 @@ export type RouterFunctionProps = {
   stage: Stage;
   /** The catalog: the role may call the models of Amazon Bedrock that it names. */
   models: Model[];
-  /** The bundled router. */
   code: Code;
   tables: Tables;
   /** Undefined if the stage keeps no responses. */

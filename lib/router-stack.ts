@@ -22,11 +22,9 @@ export type RouterStackProps = StackProps & {
   stage: Stage;
   /** The catalog that the functions are bundled with. */
   models: Model[];
-  /** The bundled router. */
   code: Code;
   /** Folder of the bundled HTTP server (lambdas/web.ts). @default no Web Function */
   webFolder?: string | undefined;
-  /** The bundled admin function. */
   adminCode: Code;
   /** The bundled export of records (lambdas/otlp.ts). @default none: the stage has no collector */
   otlpCode?: Code | undefined;

@@ -26,9 +26,7 @@ const WholeNumber = z.union(
       .regex(/^\d{1,15}$/)
       .transform(Number),
   ],
-  {
-    error: 'must be a whole number',
-  },
+  { error: 'must be a whole number' },
 );
 
 /** Name of a DynamoDB table in the stack's account and region. */
@@ -210,10 +208,7 @@ const StageContext = z
   .refine(
     ({ domainName, certificateArn }) =>
       (domainName === undefined) === (certificateArn === undefined),
-    {
-      path: ['domainName'],
-      message: 'domainName and certificateArn must be set together',
-    },
+    { path: ['domainName'], message: 'domainName and certificateArn must be set together' },
   )
   .refine(({ webFunction, firewallRate }) => webFunction === 'off' || firewallRate === undefined, {
     path: ['webFunction'],

@@ -115,7 +115,6 @@ export const grantOn = (table: Table, grantee: IGrantable, ...names: string[]): 
   Grant.addToPrincipal({ grantee, actions, resourceArns: [table.tableArn] });
 };
 
-/** Grants the query that lists the keys of a project. */
 export const grantKeysByProject = (tables: Tables, grantee: IGrantable): void => {
   const index = `${tables.keys.tableArn}/index/${KEYS_BY_PROJECT.indexName}`;
   Grant.addToPrincipal({ grantee, actions: ['dynamodb:Query'], resourceArns: [index] });

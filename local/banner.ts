@@ -62,17 +62,14 @@ const adminCommand = ({ baseUrl }: Address): string =>
 const section = (title: string, text: string): string => `# ${title}\n${text}`;
 
 /** The text printed when the router is ready: address, key, models and commands to paste. */
-export const banner = ({
-  baseUrl,
-  key,
-  models,
-}: {
+export const banner = (parts: {
   baseUrl: string;
   /** Empty on a data folder that has one already: it holds only hashes. */
   key: string;
   /** Ids, at least one. */
   models: string[];
 }): string => {
+  const { baseUrl, key, models } = parts;
   const address = { baseUrl, key: key || 'YOUR_KEY', model: models[0] ?? '' };
   const shown =
     key || 'the one that the first start on this folder printed, or a new one from the console';

@@ -28,7 +28,6 @@ export const TABLE_NAMES = Object.fromEntries(TABLES.map((name) => [name, name])
   string
 >;
 
-/** All stores on the tables of one client. */
 export const storesOn = (client: DynamoClient, bodies: BodyStore): AllStores => ({
   ...createDynamoStores({ client, tableNames: TABLE_NAMES, bodies }),
   openResponses: openDynamoResponses({ client, tableNames: TABLE_NAMES, bodies }),

@@ -11,15 +11,12 @@ import { LOCAL_AWS } from './local-aws.ts';
 export const UPSTREAM_SECRET = 'local-upstreams';
 
 /** The secrets that run on AWS, read from the Secrets Manager at `endpoint`. */
-export const createLocalSecrets = ({
-  endpoint,
-  clock,
-  log,
-}: {
+export const createLocalSecrets = (parts: {
   endpoint: string;
   clock: Clock;
   log: Log;
 }): UpstreamSecrets => {
+  const { endpoint, clock, log } = parts;
   const readSecret = createReadSecret({ ...LOCAL_AWS, endpoint, clock: systemClock });
   return createSecretsManagerSecrets({ readSecret, secretId: UPSTREAM_SECRET, clock, log });
 };

@@ -17,11 +17,8 @@ export const isForeign = (headers: Headers): boolean =>
   !LOOPBACK_HOST.test(String(headers.host)) || isOtherSite(headers);
 
 /** Whether a web page of another site sent the request, as the browser says. */
-export const isOtherSite = ({
-  host,
-  origin,
-  'sec-fetch-site': site = 'none',
-}: Headers): boolean => {
+export const isOtherSite = (parts: Headers): boolean => {
+  const { host, origin, 'sec-fetch-site': site = 'none' } = parts;
   const isOwnOrigin =
     origin === undefined || String(origin).replace(/^https?:/, '') === `//${host}`;
   return !isOwnOrigin || !/^(?:none|same-origin)$/.test(`${site}`);
@@ -60,8 +57,5 @@ export const listen = async (
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('The server has no port.');
-  return {
-    url: `http://127.0.0.1:${address.port}`,
-    close: () => closeServer(server),
-  };
+  return { url: `http://127.0.0.1:${address.port}`, close: () => closeServer(server) };
 };

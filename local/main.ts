@@ -80,11 +80,7 @@ const start = async (options: CliOptions): Promise<LocalRouter> => {
         })
       : undefined;
   const log = alerts ? alerts.watch(terminal) : terminal;
-  const collector = otlp && {
-    ...otlp,
-    models: files?.catalog,
-    version: PROGRAM.version,
-  };
+  const collector = otlp && { ...otlp, models: files?.catalog, version: PROGRAM.version };
   const stores = collector
     ? await exportRecords(opened, { database, collector, clock: systemClock, log, onFailure })
     : opened;

@@ -7,7 +7,6 @@ import { UsageError } from './usage-error.ts';
 
 /** Environment variable with the secret of the operator of a router that other machines reach. */
 const ADMIN_SECRET = 'MODEL_ROUTER_ADMIN_SECRET';
-/** With the secret that signs alerts. */
 const ALERT_SECRET = 'MODEL_ROUTER_ALERT_SECRET';
 
 const COMMANDS = `

@@ -33,7 +33,6 @@ export type OwnUsage = {
 export const usageOf = async (key: string): Promise<OwnUsage> =>
   (await callAs(key, 'usage')).json();
 
-/** Lines of a body, as they arrive. */
 async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const reader = body.getReader();
   const decoder = new TextDecoder();

@@ -24,7 +24,6 @@ const messageIn = (body: unknown): Envelope['error'] =>
 
 const SIGNED_OUT = 'The sign-in has ended. Sign in again.';
 
-/** The failure that a response reports. */
 export const failureOf = async (response: Response): Promise<ApiFailure> => {
   const error = messageIn(await response.json().catch(() => undefined));
   const { status } = response;

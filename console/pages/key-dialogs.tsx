@@ -30,7 +30,6 @@ const unusedCounts = ({ id, status }: Key, { id: plan, rpm, quota, period }: Pla
   ...{ rpm, quota, period, used_this_minute: 0 },
 });
 
-/** Plans that keys of a project may have. */
 export const usePlansOf = (project: string): Plan[] => {
   const { plans, projects } = useShared();
   const allowed = projects.find(({ id }) => id === project)?.plans;

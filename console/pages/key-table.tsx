@@ -59,11 +59,7 @@ const columnsWith = (actionsOf: KeyActions['actionsOf']): Column<KeyRow>[] => [
     total: (rows) => plural(rows.length, 'key'),
   },
   { title: 'Plan', cell: ({ plan }) => <span class="clip">{plan}</span>, sort: ({ plan }) => plan },
-  {
-    title: 'Used this period',
-    cell: Period,
-    sort: ({ counts }) => counts?.used,
-  },
+  { title: 'Used this period', cell: Period, sort: ({ counts }) => counts?.used },
   {
     title: 'Cost this month',
     kind: 'number',

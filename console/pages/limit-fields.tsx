@@ -35,11 +35,8 @@ export const limitsIn = ({ models, ...texts }: LimitTexts, none: null | undefine
 type Bound<Value> = { param: string; value: Value; onChange: (value: Value) => void };
 
 /** Models of the plan or else the catalog, and those that are ticked already. */
-const ModelList = ({
-  allowed,
-  hint,
-  ...bound
-}: Bound<string[]> & { allowed: string[] | undefined; hint: string }) => {
+const ModelList = (parts: Bound<string[]> & { allowed: string[] | undefined; hint: string }) => {
+  const { allowed, hint, ...bound } = parts;
   const { session } = useShared();
   const listed = useLoad('', () => session.api('models.list', {}));
   const known = allowed ?? listed.value?.data.map(({ id }) => id) ?? [];

@@ -16,11 +16,7 @@ const NEW = { ...NO_LIMITS, rpm: '60', quota: '10000' };
 
 const PlanDialog = ({ plan, onClose }: { plan: Plan | undefined; onClose: () => void }) => {
   const { session, reloadShared } = useShared();
-  const { values, bind } = useForm({
-    id: '',
-    ...(plan ? textsOf(plan) : NEW),
-    ...planTexts(plan),
-  });
+  const { values, bind } = useForm({ id: '', ...(plan ? textsOf(plan) : NEW), ...planTexts(plan) });
   const save = async () => {
     const { id } = values;
     const body = { ...limitsIn(values, plan ? null : undefined), ...planBody(values, plan) };

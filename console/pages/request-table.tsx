@@ -115,12 +115,7 @@ const COLUMNS: Column<RequestSummary>[] = [
     cell: ({ first_content_ms: ms }) => (ms === null ? '–' : milliseconds(ms)),
     sort: ({ first_content_ms: ms }) => ms ?? undefined,
   },
-  {
-    title: 'Duration',
-    kind: 'number',
-    cell: ({ ms }) => milliseconds(ms),
-    sort: ({ ms }) => ms,
-  },
+  { title: 'Duration', kind: 'number', cell: ({ ms }) => milliseconds(ms), sort: ({ ms }) => ms },
   {
     title: 'Cost',
     kind: 'number',

@@ -13,10 +13,7 @@ export type Measure = FilterValues<'usage'>['measure'];
 /** What the bars show: a number of the sums. */
 export const MEASURES = {
   requests: { of: ({ charged }: UsageSums) => charged, format: count },
-  tokens: {
-    of: (sums: UsageSums) => sums.input_tokens + sums.output_tokens,
-    format: shortCount,
-  },
+  tokens: { of: (sums: UsageSums) => sums.input_tokens + sums.output_tokens, format: shortCount },
   cost: { of: ({ cost_usd }: UsageSums) => cost_usd, format: dollars },
 } as const satisfies Record<Measure, unknown>;
 

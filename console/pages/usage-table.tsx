@@ -27,11 +27,7 @@ const columnsFor = (by: Group, total: UsageSums, measure: Measure, nameOf: NameO
   const { of } = MEASURES[measure];
   const columns: Column<UsageRow>[] = [
     { title: titleOf(by), cell: nameOf, sort: (row) => row[by] },
-    {
-      title: 'Share',
-      cell: (row) => <Share part={of(row)} whole={of(total)} />,
-      sort: of,
-    },
+    { title: 'Share', cell: (row) => <Share part={of(row)} whole={of(total)} />, sort: of },
     { title: 'Charged', cell: ({ charged }) => count(charged), sort: ({ charged }) => charged },
     { title: 'Refunded', cell: ({ refunded }) => count(refunded), sort: (row) => row.refunded },
     {
@@ -59,15 +55,8 @@ const columnsFor = (by: Group, total: UsageSums, measure: Measure, nameOf: NameO
   }));
 };
 
-export const BreakDown = ({
-  usage,
-  measure,
-  nameOf,
-}: {
-  usage: Usage;
-  measure: Measure;
-  nameOf: NameOf;
-}) => {
+export const BreakDown = (parts: { usage: Usage; measure: Measure; nameOf: NameOf }) => {
+  const { usage, measure, nameOf } = parts;
   const { by, total } = usage;
   const { of } = MEASURES[measure];
   const rows =

@@ -147,13 +147,8 @@ type ChoicesProps<T extends string> = {
 };
 
 /** One of a few values, all in sight. */
-export const Choices = <T extends string>({
-  legend,
-  value,
-  options,
-  onChange,
-  isLegendHidden = false,
-}: ChoicesProps<T>) => {
+export const Choices = <T extends string>(parts: ChoicesProps<T>) => {
+  const { legend, value, options, onChange, isLegendHidden = false } = parts;
   const name = useId();
   return (
     <fieldset class="choices">

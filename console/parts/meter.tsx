@@ -3,15 +3,12 @@ import { shortCount } from './format.ts';
 const NEAR = 0.8;
 
 /** How much of a limit is used: the numbers always, the bar as their picture. */
-export const Meter = ({
-  used,
-  limit,
-  format = shortCount,
-}: {
+export const Meter = (parts: {
   used: number;
   limit: number;
   format?: (value: number) => string;
 }) => {
+  const { used, limit, format = shortCount } = parts;
   const share = limit === 0 ? 1 : Math.min(1, used / limit);
   const level = share >= 1 ? 'is-full' : share >= NEAR ? 'is-near' : '';
   return (

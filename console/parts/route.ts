@@ -15,11 +15,7 @@ const decode = (text: string): string => {
 const readRoute = (): Route => {
   const [path = '', query] = location.hash.slice(2).split('?');
   const [page = '', id] = path.split('/');
-  return {
-    page,
-    id: id === undefined ? id : decode(id),
-    query: new URLSearchParams(query),
-  };
+  return { page, id: id === undefined ? id : decode(id), query: new URLSearchParams(query) };
 };
 
 /** A link to a page of the console; members of the query without a value are left out. */

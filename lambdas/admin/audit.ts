@@ -102,7 +102,6 @@ export const createAudit = ({ audit, log }: { audit: AuditStore; log: Log }): Au
 
 const DEFAULT_DAYS = 90;
 
-/** An entry as the admin API returns it. */
 export const publicEntry = ({ changedAt, requestId, ...entry }: AuditEntry) => ({
   at: formatInstant(changedAt),
   ...entry,

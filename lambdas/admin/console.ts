@@ -19,10 +19,7 @@ export type ConsoleSettings = {
   signIn?: { domain: string; clientId: string };
 };
 
-export type ConsoleParts = {
-  readFiles: () => ConsoleFiles;
-  settings: ConsoleSettings;
-};
+export type ConsoleParts = { readFiles: () => ConsoleFiles; settings: ConsoleSettings };
 
 export const CONSOLE_PATH = '/dashboard';
 /** The admin routes are here a second time, for the page's calls. */

@@ -60,7 +60,6 @@ export const readKeyPage = (
     isWanted: isWantedBy(query, now),
   });
 
-/** Reads keys. */
 const keyLists = ({ lifecycle, keys, projects, clock }: Parts) => {
   const list: Operation<'keys.list'> = async ({ parameters: { project = '' }, query }) => {
     await requireProject(projects, project);

@@ -29,7 +29,6 @@ type Parts = {
   projects: Pick<ProjectStore, 'findProject'>;
 };
 
-/** A member as the admin API returns it. */
 export const publicMember = ({ email, status, invitedAt }: User, groups: string[] = []) => ({
   email,
   roles: groups.filter(isRole).toSorted(),

@@ -47,7 +47,6 @@ const createPoints = () => {
 };
 type Points = [Labels, number[]][];
 
-/** Points of a kind by the label of its names. */
 const pointsOf = (all: ProjectMetrics[], kind: MetricKind, label: string): Points => {
   const points = createPoints();
   for (const { sums } of all) {
@@ -56,7 +55,6 @@ const pointsOf = (all: ProjectMetrics[], kind: MetricKind, label: string): Point
   return points.all();
 };
 
-/** Numbers of one place each, by a label. */
 const split = (points: Points, label: string, places: Record<string, number>) =>
   points.flatMap(([labels, numbers]) =>
     Object.entries(places).map(
@@ -65,11 +63,7 @@ const split = (points: Points, label: string, places: Record<string, number>) =>
   );
 
 const at = (name: (typeof SUM_NAMES)[number]): number => SUM_NAMES.indexOf(name);
-const OUTCOMES = {
-  charged: at('charged'),
-  refunded: at('refunded'),
-  refused: at('refused'),
-};
+const OUTCOMES = { charged: at('charged'), refunded: at('refunded'), refused: at('refused') };
 const TOKENS = {
   input: at('inputTokens'),
   output: at('outputTokens'),

@@ -9,7 +9,6 @@ import { changedTo } from './input.ts';
 import type { Operation } from './operation.ts';
 import { type Identity, maySee, projectNotFound } from './roles.ts';
 
-/** A project as the admin API returns it. */
 export const publicProject = ({ id, createdAt, deletedAt, maxKeys, ...project }: Project) => ({
   id,
   ...omitUndefined({

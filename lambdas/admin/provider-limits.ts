@@ -19,11 +19,8 @@ type Seen = { limits: string; limits_at: string };
 const MAX_RECORDS = 500;
 
 /** By `upstream/model`: no environment writes more for it than the records of its requests. */
-export const readLimitsSeen = async ({
-  projects,
-  records,
-  clock,
-}: LimitParts): Promise<Map<string, Seen>> => {
+export const readLimitsSeen = async (parts: LimitParts): Promise<Map<string, Seen>> => {
+  const { projects, records, clock } = parts;
   const range = { from: clock.now() - HOUR_MS, to: clock.now() + 1_000 };
   const sources = (await projects.listProjects()).map(({ id: projectId }) =>
     records.listRecords({ projectId, ...range }),

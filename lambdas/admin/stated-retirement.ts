@@ -36,12 +36,9 @@ const read = async ({ url, headers, signal }: Fetching): Promise<unknown> => {
 const readListed = async (
   model: Model,
   target: Target,
-  {
-    secrets,
-    now,
-    signal,
-  }: { secrets: Pick<UpstreamSecrets, 'get'>; now: number; signal: AbortSignal },
+  parts: { secrets: Pick<UpstreamSecrets, 'get'>; now: number; signal: AbortSignal },
 ): Promise<Listed | undefined> => {
+  const { secrets, now, signal } = parts;
   const { endpoint, headers: ownHeaders, modelList = '' } = upstreamProtocols[target.protocol];
   const wire = wireTargetOf(target, model.max_output_tokens);
   const { value: secret } = await secrets.get(target.secret ?? '', signal);

@@ -67,11 +67,8 @@ export type BreakerParts = Pick<RetirementParts, 'models' | 'clock'> & {
 const nameOf = ({ target }: Placed): string => `${target.upstream}/${target.model}`;
 
 /** Health by target; models may share one. */
-export const readTargetStates = async ({
-  models,
-  breakers,
-  clock,
-}: BreakerParts): Promise<Map<string, Health>> => {
+export const readTargetStates = async (parts: BreakerParts): Promise<Map<string, Health>> => {
+  const { models, breakers, clock } = parts;
   const read = async (name: string) =>
     [name, healthOf(await breakers.readBreaker(name), clock.now())] as const;
   return new Map(await Promise.all([...new Set(placedTargets(models).map(nameOf))].map(read)));

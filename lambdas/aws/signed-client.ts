@@ -37,11 +37,7 @@ const SKEW_ERRORS = new Set([
 
 /** Signs requests and sends them on kept-alive connections; repeats one once if AWS rejects its time. */
 export const createSignedClient = (
-  {
-    service,
-    timeouts,
-    errorOf,
-  }: {
+  parts: {
     /** Name in the signature's scope. */
     service: string;
     timeouts: Timeouts;
@@ -49,6 +45,7 @@ export const createSignedClient = (
   },
   { endpoint, clock, ...identity }: AwsOptions,
 ): SignedClient => {
+  const { service, timeouts, errorOf } = parts;
   const { exchange, destroy } = createExchange(new URL(endpoint), { clock, timeouts });
   const sign = createSigner(service, identity);
   let skewMs = 0;

@@ -70,11 +70,7 @@ export const PRESETS = {
   'claude-5': { ...CLAUDE_5, cacheMinimum: 1_024 },
   'claude-fable-5': { ...CLAUDE_5, cacheMinimum: 512, thinking: ['adaptive'] },
   'claude-haiku-5.5': CLAUDE_5,
-  'claude-sonnet-5.5': {
-    ...CLAUDE_5,
-    thinking: ['adaptive', 'between_tools'],
-    forcedTool: false,
-  },
+  'claude-sonnet-5.5': { ...CLAUDE_5, thinking: ['adaptive', 'between_tools'], forcedTool: false },
   'claude-5.5': { ...CLAUDE_5, cacheMinimum: 512, thinking: ['adaptive'], forcedTool: false },
   'gpt-4': {
     toolCallIds: 'limited',
@@ -158,7 +154,6 @@ const Members = z.strictObject({
   store: z.optional(z.boolean()),
 });
 
-/** A target's profile in the catalog, read into its members. */
 export const TargetProfile = z.pipe(
   z.union([Preset, Members], {
     error: ({ input }) =>

@@ -60,7 +60,6 @@ const createTimer = (clock: Clock, poll: () => Promise<void>) => {
   };
 };
 
-/** Meters that are read at once. */
 const METERS_AT_ONCE = 25;
 
 /** Whether a meter of the caller's project holds a unit of the request: every generation that runs has one. */
@@ -77,11 +76,10 @@ const createIsReserved =
     return false;
   };
 
-export const createCancellations = ({
-  cancels: store,
-  clock,
-  ...stores
-}: Pick<RouterStores, 'cancels' | 'keys' | 'meters'> & { clock: Clock }): Cancellations => {
+export const createCancellations = (
+  parts: Pick<RouterStores, 'cancels' | 'keys' | 'meters'> & { clock: Clock },
+): Cancellations => {
+  const { cancels: store, clock, ...stores } = parts;
   const isReserved = createIsReserved(stores);
   const running = new Map<string, Running>();
 

@@ -41,11 +41,7 @@ export type Call = Identity & {
   keepWith?: (keeper: Keeper | undefined) => Keeper;
 };
 
-export type JsonReply = {
-  status: number;
-  headers?: HeaderMap;
-  body: Record<string, unknown>;
-};
+export type JsonReply = { status: number; headers?: HeaderMap; body: Record<string, unknown> };
 /** A body that is JSON text already, so that encoding cannot fail once the unit is charged. */
 export type EncodedReply = {
   status: number;
@@ -55,17 +51,9 @@ export type EncodedReply = {
   after?: Promise<void>;
 };
 /** A page, a script or a style; its `content-type` is one of the headers. */
-export type TextReply = {
-  status: number;
-  headers: HeaderMap;
-  text: string;
-};
+export type TextReply = { status: number; headers: HeaderMap; text: string };
 /** A stream in batches, one write each. It never throws: a failure is its last message. */
-export type StreamReply = {
-  status: number;
-  headers?: HeaderMap;
-  messages: MessageBatches;
-};
+export type StreamReply = { status: number; headers?: HeaderMap; messages: MessageBatches };
 export type Reply = JsonReply | EncodedReply | TextReply | StreamReply;
 
 export type Cost = Pick<Settlement, 'isFree' | 'isEmpty'>;

@@ -178,10 +178,7 @@ const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'replay'>): Run => {
         ? await respondWithStream(answer, clock)
         : await respondWhole(answer);
       const headersOf = settlement.isFree() ? freeHeaders : answerHeaders;
-      return {
-        ...reply,
-        headers: { ...headersOf(call, limits, admittedAt), ...reply.headers },
-      };
+      return { ...reply, headers: { ...headersOf(call, limits, admittedAt), ...reply.headers } };
     } catch (failure) {
       error = publicError(failure);
       // Refunded before the error is sent: the caller may retry on its last unit.

@@ -42,13 +42,9 @@ const meterKeys = (keys: KeyRecord[]): KeyRecord[] =>
  */
 export const closePeriods = async (
   { history, keys, meters }: Parts,
-  {
-    projectId,
-    now,
-    after,
-    isOver,
-  }: Pick<Share, 'after' | 'isOver'> & { projectId: string; now: number },
+  parts: Pick<Share, 'after' | 'isOver'> & { projectId: string; now: number },
 ): Promise<string | undefined> => {
+  const { projectId, now, after, isOver } = parts;
   const closeOne = async ({ meterId, keyId }: KeyRecord): Promise<void> => {
     await meters.reap(meterId, now);
     const ended = await meters.endedPeriods(meterId, now);

@@ -12,7 +12,6 @@ export type FocusNames = {
   account: string;
   /** Who serves a model of the catalog. */
   providerOf(model: string): string;
-  /** The name of a key, if it has one. */
   nameOf(keyId: string): string | undefined;
 };
 

@@ -19,7 +19,6 @@ export const addPart = (part: RowPart, more: RowPart): void => {
   }
 };
 
-/** What one record adds to its row. */
 export const partOf = (record: RequestRecord): RowPart => {
   const { isCharged, period, inputTokens = 0, outputTokens = 0, cacheReadTokens = 0 } = record;
   const { cacheWriteTokens = 0, reasoningTokens = 0, costNanos = 0 } = record;
@@ -40,7 +39,6 @@ export const partOf = (record: RequestRecord): RowPart => {
 
 type RowName = Pick<Refusal, 'keyId' | 'meterId' | 'model'>;
 
-/** The parts of rows that an entry adds to. */
 const partsIn = (entry: RecordEntry): [RowName, RowPart][] => {
   if ('record' in entry) return [[entry.record, partOf(entry.record)]];
   return entry.batch.refusals.map((refusal) => [

@@ -17,13 +17,11 @@ export type MetricKind = (typeof KINDS)[number];
 
 const keyOf = (kind: MetricKind, name: string): string => `${kind}|${name}`;
 
-/** The names of a kind and their numbers. */
 export const namesOf = (sums: MetricSums, kind: MetricKind): [name: string, sums: number[]][] =>
   Object.entries(sums).flatMap(([key, numbers]) =>
     key.startsWith(`${kind}|`) ? [[key.slice(kind.length + 1), numbers]] : [],
   );
 
-/** Adds to a name, in place. */
 const addTo = (sums: MetricSums, kind: MetricKind, name: string, more: readonly number[]): void => {
   const isKnown = sums[keyOf(kind, name)] !== undefined;
   const isListed = isKnown || namesOf(sums, kind).length < MAX_NAMES;

@@ -30,10 +30,7 @@ const byCost = ([one, a]: Entry, [other, b]: Entry): number =>
  * Sums by value in bounded memory. Of more than `MOST_VALUES` the cheapest are added up in `other`, so that the sum of all
  * stays exact. A value that was added up and is seen again begins at zero.
  */
-export type TopValues = {
-  values: Map<string, ValueSums>;
-  other: ValueSums;
-};
+export type TopValues = { values: Map<string, ValueSums>; other: ValueSums };
 
 type IsApart = (value: string) => boolean;
 const none: IsApart = () => false;

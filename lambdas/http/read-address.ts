@@ -50,10 +50,7 @@ export const createPathFinder = <Route extends { pattern: string }>(
 
 /** 405; `allow` lists the methods of the path. */
 export const methodNotAllowed = (allow: string): ApiError =>
-  invalidRequest(`Method not allowed. Allowed: ${allow}.`, {
-    status: 405,
-    headers: { allow },
-  });
+  invalidRequest(`Method not allowed. Allowed: ${allow}.`, { status: 405, headers: { allow } });
 
 /** 426, after which clients send their request over HTTP at once; after a 405 they try again for seconds. */
 export const noWebSocket = (): ApiError =>

@@ -130,18 +130,14 @@ export const LOOK_UP_TIMEOUT_MS = 2_400;
  * fail; a key's expiry is checked on every call. A caller that is known already is returned before it is read again.
  * @throws ApiError 401, 429 if too many unknown keys came from the same address, or 503 if the tables fail and the cache has no entry
  */
-export const createAuthenticate = ({
-  keys,
-  plans,
-  clock,
-  timeoutMs,
-}: {
+export const createAuthenticate = (parts: {
   keys: Pick<KeyStore, 'findKey'>;
   plans: Pick<PlanStore, 'findPlan'>;
   clock: Clock;
   /** For the reads of a key and its plan together. @default that of the stores, for each */
   timeoutMs?: number;
 }): Authenticate => {
+  const { keys, plans, clock, timeoutMs } = parts;
   const findKey = createCachedLookup({
     find: async (hash) => {
       const record = await keys.findKey(hash);

@@ -20,15 +20,12 @@ export type RotateKey = (
   now: number,
 ) => Promise<RotatedKey | undefined>;
 
-export const createRotateKey = ({
-  keys,
-  meters,
-  storeKey,
-}: {
+export const createRotateKey = (parts: {
   keys: Pick<KeyStore, 'replaceKey'>;
   meters: Pick<MeterStore, 'endKey'>;
   storeKey: StoreKey;
 }): RotateKey => {
+  const { keys, meters, storeKey } = parts;
   const endReplaced = async (
     old: KeyRecord,
     replacedBy: string,

@@ -35,12 +35,7 @@ export type BudgetThresholdReached = Omit<
 /** Sends an event; implemented by `createEventBus` (aws/event-bus.ts). @throws Error */
 export type Announce = (event: ThresholdReached | BudgetThresholdReached) => Promise<void>;
 
-export type AnnounceParts = {
-  store: ThresholdStore;
-  announce: Announce;
-  clock: Clock;
-  log: Log;
-};
+export type AnnounceParts = { store: ThresholdStore; announce: Announce; clock: Clock; log: Log };
 
 /** The highest first: a request that passes several reports one. */
 const THRESHOLDS: readonly Threshold[] = [100, 80, 50];

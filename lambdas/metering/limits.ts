@@ -33,7 +33,6 @@ const windowAt = (period: Period, now: number): Window => {
 /** The last window of each period that was asked for. */
 const windows: Partial<Record<Period, Window>> = {};
 
-/** The current window of a period. */
 export const periodOf = (period: Period, now: number): Window => {
   const last = windows[period];
   if (last && now >= last.startsAt && now < last.resetsAt) return last;

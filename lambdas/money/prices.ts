@@ -59,7 +59,6 @@ const pricesOfModel = (model: PublicPrices): Prices => {
   return prices;
 };
 
-/** The prices of a target, or the public ones of its model. */
 export const pricesOf = (model: PublicPrices, target: { prices?: Prices | undefined }): Prices =>
   target.prices ?? pricesOfModel(model);
 

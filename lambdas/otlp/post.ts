@@ -29,16 +29,13 @@ export const readHeaders = (text: string): Record<string, string> => {
 };
 
 /** Posts to a collector by OTLP over HTTP with JSON. `readSecretHeaders` gives the headers that authorize it. */
-export const createPost = ({
-  endpoint,
-  readSecretHeaders,
-  now,
-}: {
+export const createPost = (parts: {
   /** Its base address, e.g. `http://127.0.0.1:4318`. */
   endpoint: string;
   readSecretHeaders: () => Promise<Record<string, string>>;
   now: () => number;
 }): Post => {
+  const { endpoint, readSecretHeaders, now } = parts;
   const base = endpoint.replace(/\/$/, '');
   return async (path, body): Promise<Answer> => {
     const response = await fetch(base + path, {

@@ -59,7 +59,6 @@ export type StreamDecoder = {
 /** Encodes the events of one stream: canonical events in, messages of the caller's protocol out. */
 export type EventEncoder = { push(event: GenerationEvent): SseMessage[] };
 
-/** Encoder of one stream and of its failure. */
 export type StreamEncoder = EventEncoder & {
   /** The last messages of a stream that fails after its first byte; the official SDKs throw on them. */
   fail(error: ApiError, requestId: string): SseMessage[];
@@ -113,12 +112,7 @@ export type CallerProtocol = {
  * What a signature may cover: the request as it is sent. `secret` is undefined if the function's role signs it;
  * `now` in ms since the epoch.
  */
-export type UnsignedRequest = {
-  secret: string | undefined;
-  url: URL;
-  body: Bytes;
-  now: number;
-};
+export type UnsignedRequest = { secret: string | undefined; url: URL; body: Bytes; now: number };
 
 /** Where and how a target is called. */
 export type UpstreamEndpoint = {

@@ -9,12 +9,10 @@ import type {
   UpstreamProtocolName,
 } from './protocol.ts';
 
-/** The callers' protocols by name. */
-export const callerProtocols = {
-  chat,
-  messages,
-  responses,
-} satisfies Record<CallerProtocolName, CallerProtocol>;
+export const callerProtocols = { chat, messages, responses } satisfies Record<
+  CallerProtocolName,
+  CallerProtocol
+>;
 
 /** The targets' protocols by their name in the catalog. */
 export const upstreamProtocols: Record<UpstreamProtocolName, UpstreamProtocol> = {

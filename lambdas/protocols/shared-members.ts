@@ -25,11 +25,7 @@ type SharedMember = { [Name in Exclude<UpstreamProtocolName, 'chat'>]?: Path } &
 
 const SHARED: readonly SharedMember[] = [
   { chat: ['seed'], gemini: ['generationConfig', 'seed'] },
-  {
-    chat: ['frequency_penalty'],
-    gemini: ['generationConfig', 'frequencyPenalty'],
-    usual: [0],
-  },
+  { chat: ['frequency_penalty'], gemini: ['generationConfig', 'frequencyPenalty'], usual: [0] },
   { chat: ['presence_penalty'], gemini: ['generationConfig', 'presencePenalty'], usual: [0] },
   { chat: ['verbosity'], responses: ['text', 'verbosity'], usual: ['medium'] },
   { chat: ['service_tier'], responses: ['service_tier'], usual: ['auto', 'default'] },

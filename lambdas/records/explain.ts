@@ -164,7 +164,6 @@ export const explain = (record: RequestRecord): Explanation => {
   );
 };
 
-/** Why the request cost a unit, or why not. */
 export const whyCharged = ({ isCharged, isChargeLost, outcome, isCut }: RequestRecord): string => {
   if (isChargeLost) return 'not charged: the charge could not be written';
   if (outcome === 'abandoned') {

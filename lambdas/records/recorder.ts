@@ -12,14 +12,7 @@ export type Recorder = {
   record(record: RequestRecord, revision: number, parts?: Uint16Array): Promise<void>;
 };
 
-export const createRecorder = ({
-  store,
-  refusals,
-  clock,
-  log,
-  seal,
-  readWhoKey,
-}: {
+export const createRecorder = (options: {
   store: Pick<RecordStore, 'putRecord'>;
   refusals: Pick<Refusals, 'flush'>;
   clock: Clock;
@@ -28,6 +21,7 @@ export const createRecorder = ({
   /** @default none: for whom a request was is kept as it was sent */
   readWhoKey?: ReadWhoKey | undefined;
 }): Recorder => {
+  const { store, refusals, clock, log, seal, readWhoKey } = options;
   const put = async (entry: RequestRecord, revision: number, parts: Uint16Array | undefined) => {
     const { who, projectId } = entry;
     const kept = { ...entry };

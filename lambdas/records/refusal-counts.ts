@@ -24,15 +24,12 @@ type Counted = Omit<RefusalBatch, 'id'> & { since: number };
  * together, so that a flood of 429s costs one write a minute and environment. A timer writes those that no later
  * request writes. An environment that ends takes the counts of its last minute with it: they are a lower bound.
  */
-export const createRefusalCounts = ({
-  store,
-  clock,
-  randomBytes,
-}: {
+export const createRefusalCounts = (parts: {
   store: Pick<RecordStore, 'putRefusals'>;
   clock: Clock;
   randomBytes: RandomBytes;
 }): RefusalCounts => {
+  const { store, clock, randomBytes } = parts;
   const counted = new Map<string, Counted>();
   let pending: RefusalBatch[] = [];
   let isArmed = false;

@@ -29,15 +29,12 @@ export type Seal = (id: string, parts: Uint16Array) => Promise<string | undefine
  * A record outlives a provider's cache, and hashes in it must not. They are sealed with a random key that all environments share for
  * ten minutes and that expires an hour later: no request writes an item for them.
  */
-export const createSeal = ({
-  store,
-  clock,
-  randomBytes,
-}: {
+export const createSeal = (options: {
   store: Pick<RecordStore, 'shareSealKey'>;
   clock: Clock;
   randomBytes: RandomBytes;
 }): Seal => {
+  const { store, clock, randomBytes } = options;
   let latest: { period: number; key: Promise<string | undefined> } | undefined;
   const share = (period: number) => {
     const key = Buffer.from(randomBytes(KEY)).toString('base64url');

@@ -25,15 +25,12 @@ const isAlive = (entry: AnswerEntry | undefined, now: number): boolean =>
  * Waits until the request of an entry is finished in another process, or is this attempt's to run.
  * @throws ApiError 503 at the end of this invocation
  */
-export const createWait = ({
-  answers,
-  claim,
-  clock,
-}: {
+export const createWait = (parts: {
   answers: Pick<AnswerStore, 'find'>;
   claim: Claim;
   clock: Clock;
 }) => {
+  const { answers, claim, clock } = parts;
   /** A read that fails is repeated after the next pause. */
   const find = ({ id }: Attempt, seen: AnswerEntry): Promise<AnswerEntry | undefined> =>
     answers.find(id, clock.now()).catch(() => seen);

@@ -13,7 +13,6 @@ import type { OpenBreaker } from './breakers/attempt.ts';
 
 /** How a request reacts to an upstream's failure. */
 type FailureClass = {
-  /** Whether to try the next target. */
   retryNextTarget: boolean;
   /** What the caller gets if no target responds. Never the upstream's text. */
   error: ApiError;

@@ -43,7 +43,6 @@ type Form = {
   first: UpstreamCall;
   call: UpstreamCall;
   named: ModelDifference[];
-  /** What was sent and rejected. */
   rejected: { call: UpstreamCall; sent: unknown }[];
   /** How often a form was sent again: two versions of the model are behind one address, and each rejects the other's. */
   repeats: number;

@@ -61,11 +61,7 @@ const LISTS = ['betasWithout', 'versionsWithout', 'cacheWithout'] as const;
 type Owners = Record<string, string>;
 
 /** What a lesson adds to the profile, and until when each member holds. */
-type Learned = {
-  profile: Record<string, unknown>;
-  ages: Record<string, number>;
-  owners: Owners;
-};
+type Learned = { profile: Record<string, unknown>; ages: Record<string, number>; owners: Owners };
 
 const readLesson = (lesson: Lesson | undefined, now: number): Learned => {
   const known = new Map(membersIn(lesson?.ages));

@@ -155,11 +155,7 @@ const eventOf = (type: string, response: Json, number: number): SseMessage => ({
   data: JSON.stringify({ type, response, sequence_number: number }),
 });
 
-type Listener = {
-  live: Live;
-  onAdmitted(): void;
-  onFailure(error: unknown): void;
-};
+type Listener = { live: Live; onAdmitted(): void; onFailure(error: unknown): void };
 
 /** Runs a job to its end, which is stored. Never rejects: if it was not admitted, `onFailure` gets the error. */
 const runJob = async (

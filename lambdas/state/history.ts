@@ -17,9 +17,7 @@ const previousNotFound = (id: string) =>
 const notEnded = () =>
   invalidRequest(
     'previous_response_id: this response is still running. Continue it once it has ended.',
-    {
-      param: 'previous_response_id',
-    },
+    { param: 'previous_response_id' },
   );
 
 const tooLong = () =>

@@ -58,7 +58,6 @@ export const listOf = (input: unknown): Json[] =>
     ? [{ type: 'message', role: 'user', content: input }]
     : asArray(input).map((item) => asRecord(item) ?? { type: 'invalid' });
 
-/** The objects of a list. */
 export const objectsIn = (list: unknown): Json[] =>
   asArray(list)
     .map(asRecord)

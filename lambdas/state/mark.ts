@@ -18,7 +18,6 @@ const editsOf = (response: Json, marks: Partial<Marks>, path: Edit['path']): Edi
   }),
 ];
 
-/** A whole response with its marks, as JSON. */
 export const markWhole = (json: string, marks: Partial<Marks>): string =>
   spliceText(json, editsOf(readJsonObject(json) ?? {}, marks, []));
 

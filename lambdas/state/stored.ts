@@ -6,7 +6,6 @@ import { sha256Of } from '../support/bytes.ts';
 import { apiError } from '../support/errors.ts';
 import { objectsIn } from './items.ts';
 
-/** A stored response as it is read. */
 export type Found = Omit<StoredResponse, 'input' | 'response'> & {
   id: string;
   key: string;

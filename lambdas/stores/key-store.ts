@@ -34,15 +34,12 @@ export type KeyRecord = KeyLimits & {
 };
 
 /** The fields that change; null removes one. */
-export type KeyChange = {
-  planId?: string;
-  status?: 'active' | 'paused';
-  name?: string | null;
-} & { [Name in keyof KeyLimits]?: KeyLimits[Name] | null };
+export type KeyChange = { planId?: string; status?: 'active' | 'paused'; name?: string | null } & {
+  [Name in keyof KeyLimits]?: KeyLimits[Name] | null;
+};
 
 /** Implemented by `createDynamoKeyStore` (stores/dynamo/key-store.ts). @throws StoreUnavailable */
 export type KeyStore = {
-  /** The record with this hash, or undefined. */
   findKey(hash: string): Promise<KeyRecord | undefined>;
   /** Writes a new record; false if another key has the hash. */
   createKey(record: KeyRecord): Promise<boolean>;

@@ -3,7 +3,6 @@
  * receipt at most. Implemented by `createDynamoReceiptStore` (stores/dynamo/receipt-store.ts). @throws StoreUnavailable
  */
 export type ReceiptStore = {
-  /** The receipts of a target by their place. */
   readReceipts(target: string): Promise<[place: number, receipt: string][]>;
   /** `until`: when all of the target may be deleted (ms). */
   writeReceipts(

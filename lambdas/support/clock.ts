@@ -8,10 +8,7 @@ export type Clock = {
   after(ms: number, action: () => void): () => void;
 };
 
-export const systemClock: Clock = {
-  now: () => Date.now(),
-  after: createTimers(),
-};
+export const systemClock: Clock = { now: () => Date.now(), after: createTimers() };
 
 /** Resolves after `ms`. */
 export const pause = (clock: Clock, ms: number): Promise<void> =>

@@ -79,10 +79,7 @@ export const invalidRequest = (message: string, options: ApiErrorOptions = {}): 
   new ApiError('invalid_request_error', message, options);
 
 export const unauthenticated = (message: string): ApiError =>
-  new ApiError('authentication_error', message, {
-    headers: DO_NOT_RETRY,
-    code: 'invalid_api_key',
-  });
+  new ApiError('authentication_error', message, { headers: DO_NOT_RETRY, code: 'invalid_api_key' });
 
 export const notFound = (message: string, options: ApiErrorOptions = {}): ApiError =>
   invalidRequest(message, { status: 404, ...options });

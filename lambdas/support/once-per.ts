@@ -1,7 +1,4 @@
-type Values<Key, Value> = {
-  get(key: Key): Value | undefined;
-  set(key: Key, value: Value): void;
-};
+type Values<Key, Value> = { get(key: Key): Value | undefined; set(key: Key, value: Value): void };
 
 /** Computes a value once for each key, and keeps it in `values`: a `Map`, a `WeakMap` of objects, or a bounded cache. */
 export const oncePer =

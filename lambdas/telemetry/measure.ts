@@ -86,7 +86,6 @@ const upstreamFailureValues = ({
     SecretFetchFailed: fault === 'credential',
   });
 
-/** By log event. */
 const VALUES: { [E in LogEvent]?: (fields: LogEvents[E]) => Values } = {
   request: requestValues,
   upstream_failed: upstreamFailureValues,

@@ -44,12 +44,9 @@ const untilReset = (limits: ProviderLimit[], now: number): number | undefined =>
  */
 const retryAfterOf = (
   headers: HeaderMap,
-  {
-    inBody,
-    limits,
-    now,
-  }: { inBody: number | undefined; limits: ProviderLimit[] | undefined; now: number },
+  parts: { inBody: number | undefined; limits: ProviderLimit[] | undefined; now: number },
 ): number | undefined => {
+  const { inBody, limits, now } = parts;
   const ms = headers['retry-after-ms'];
   if (ms !== undefined && NUMBER.test(ms)) return Number(ms) / 1_000;
   return (

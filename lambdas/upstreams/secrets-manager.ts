@@ -5,12 +5,7 @@ import type { Log } from '../support/log.ts';
 import { createReadSecret, type ReadSecret } from './read-secret.ts';
 import type { Credential, UpstreamSecrets } from './secrets.ts';
 
-type Options = {
-  readSecret: ReadSecret;
-  secretId: string;
-  clock: Clock;
-  log: Pick<Log, 'error'>;
-};
+type Options = { readSecret: ReadSecret; secretId: string; clock: Clock; log: Pick<Log, 'error'> };
 
 /** At $0.05 per 10,000 reads, 600 environments cost about $9 a month; five minutes would cost $26. */
 const TTL_MS = 15 * 60_000;

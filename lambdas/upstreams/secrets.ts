@@ -1,4 +1,3 @@
-/** A credential with the version of the secret that it was read from. */
 export type Credential = { value: string; version: string };
 
 /**

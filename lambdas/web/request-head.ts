@@ -23,7 +23,6 @@ export const splitTarget = (target: string): { path: string; query: string } => 
     : { path: local.slice(0, mark), query: local.slice(mark + 1) };
 };
 
-/** A request without its body. */
 export type RequestHead = Omit<HttpRequest, 'body'>;
 
 export const readHead = (request: IncomingMessage): RequestHead => {

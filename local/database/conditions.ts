@@ -43,7 +43,6 @@ const holdsIn = (container: unknown, value: unknown): boolean =>
     ? typeof value === 'string' && container.includes(value)
     : Array.isArray(container) && container.some((one) => isSame(one, value));
 
-/** Conditions that are written as functions. */
 const FUNCTIONS: Record<string, (values: unknown[]) => boolean> = {
   attribute_exists: ([value]) => value !== undefined,
   attribute_not_exists: ([value]) => value === undefined,

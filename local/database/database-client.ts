@@ -54,7 +54,6 @@ const rangeOf = (query: Query): Omit<ItemRange, 'limit'> => {
   return { ...range, from: textOf(from), to: textOf(operator === '=' ? from : to) };
 };
 
-/** The attribute that a query asks for. */
 const projected = ({ ProjectionExpression, ExpressionAttributeNames: names = {} }: Query) => {
   const name = names[ProjectionExpression ?? ''];
   return (item: Item): Item => (name === undefined ? item : { [name]: item[name] });
@@ -123,9 +122,5 @@ export const createDatabaseClient = (database: ItemDatabase, clock: Clock): Dyna
     cancel = clock.after(HOUR_MS, expire);
   };
   cancel = clock.after(HOUR_MS, expire);
-  return {
-    call: (operation, input) => calls[operation](input),
-    clock,
-    destroy: () => cancel?.(),
-  };
+  return { call: (operation, input) => calls[operation](input), clock, destroy: () => cancel?.() };
 };

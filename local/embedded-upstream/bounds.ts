@@ -8,7 +8,6 @@ import { words } from './words.ts';
 /** Content cut to the request's limits, and why it ended. */
 export type Bounded = { blocks: AnswerBlock[]; reason: FinishReason };
 
-/** The stop sequence that occurs first in `text`. */
 const firstStop = (text: string, stops: string[]): { index: number; stop: string } | undefined =>
   stops
     .map((stop) => ({ stop, index: text.indexOf(stop) }))
@@ -64,6 +63,5 @@ export const bound = (
   { stop = [], maxTokens = Number.POSITIVE_INFINITY }: GenerationRequest,
 ): Bounded => stopAtLength(stopAtSequence(content, stop), maxTokens);
 
-/** Tokens (words) of `blocks`. */
 export const outputTokens = (blocks: AnswerBlock[]): number =>
   blocks.reduce((sum, block) => sum + sizeOf(block), 0);

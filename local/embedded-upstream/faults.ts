@@ -32,7 +32,6 @@ export type Fault =
 
 type Of<K extends Fault['kind']> = Extract<Fault, { kind: K }>;
 
-/** What a fault reads of the planned response. */
 type Planned = {
   protocol: Wire['protocol'];
   meta: ResponseMeta;

@@ -9,7 +9,6 @@ import { generate } from './model.ts';
 import { readPrompt } from './prompt.ts';
 import type { Wire } from './wires.ts';
 
-/** Everything that determines one response of the embedded upstream. */
 export type PlannedResponse = {
   protocol: Wire['protocol'];
   request: GenerationRequest;
@@ -27,15 +26,7 @@ const faultOfPrompt = (request: GenerationRequest): Fault | undefined =>
   parseFault(readDirectives(readPrompt(request).text).fault ?? '');
 
 /** Plans the response to one call, in the style of the wire's providers, and its fault, if any. */
-export const planResponse = ({
-  wire,
-  request,
-  injected,
-  newId,
-  created,
-  delayMs,
-  failureText,
-}: {
+export const planResponse = (parts: {
   wire: Wire;
   request: GenerationRequest;
   /** Overrides a fault named by the model or the prompt. */
@@ -46,6 +37,7 @@ export const planResponse = ({
   delayMs: number;
   failureText: string;
 }): PlannedResponse => {
+  const { wire, request, injected, newId, created, delayMs, failureText } = parts;
   const fault = injected ?? faultOfModel(request.model) ?? faultOfPrompt(request);
   const generation = generate(request, {
     newCallId: () => `${wire.callIdPrefix}${newId()}`,

@@ -22,13 +22,7 @@ export type EmbeddedUpstream = {
  * Starts a provider on loopback that speaks every protocol over real HTTP. It uses the router's codecs
  * in reverse: it decodes what the router sends upstream and encodes what the router receives.
  */
-export const startEmbeddedUpstream = async ({
-  credentials,
-  delayMs,
-  failureText = 'Injected failure of the embedded upstream.',
-  clock,
-  randomBytes,
-}: {
+export const startEmbeddedUpstream = async (parts: {
   /** The credentials that are accepted. */
   credentials: ReadonlySet<string>;
   /** Delay before every message, in milliseconds. */
@@ -38,6 +32,12 @@ export const startEmbeddedUpstream = async ({
   clock: Clock;
   randomBytes: RandomBytes;
 }): Promise<EmbeddedUpstream> => {
+  const {
+    credentials,
+    delayMs,
+    failureText = 'Injected failure of the embedded upstream.',
+  } = parts;
+  const { clock, randomBytes } = parts;
   const recorder = createRecorder();
   const newId = () => randomBase62(24, randomBytes);
 

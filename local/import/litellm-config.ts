@@ -45,10 +45,7 @@ const Aliases = z
   .record(z.string(), z.union([z.string(), z.looseObject({ model: z.string() })]))
   .nullish();
 
-const Routing = {
-  fallbacks: Fallbacks,
-  default_fallbacks: z.array(z.string()).nullish(),
-};
+const Routing = { fallbacks: Fallbacks, default_fallbacks: z.array(z.string()).nullish() };
 
 /** What of a configuration of LiteLLM's proxy has a counterpart; unused.ts names the rest. */
 export const Config = z.looseObject({

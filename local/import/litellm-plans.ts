@@ -95,7 +95,6 @@ const limitsOf = (
 
 const EXCLUDED = 'none of its models is in the catalog';
 
-/** Teams as projects with a plan each. */
 const readTeams = (parts: Parts, plans: Plans, notes: Notes, add: AddBudget) => {
   const { teams = [], config, idsOf } = parts;
   const projects = new Map<string, string>();

@@ -47,7 +47,6 @@ export const readSource = async (file: string): Promise<Source> => {
 /** `model_list[0].litellm_params` */
 export const placeOf = (path: Path): string => z.core.toDotPath([...path]);
 
-/** An error that names a line of the file. */
 export const errorAt = ({ file, lineOf }: Source, path: Path, message: string): UsageError =>
   new UsageError(
     `${file}:${lineOf(path)}: ${path.length === 0 ? '' : `${placeOf(path)}: `}${message}`,

@@ -6,11 +6,7 @@ import type { Address } from '../read-address.ts';
 import { type HttpEvent, type HttpRequest, readEvent } from '../read-event.ts';
 import type { InvocationContext, Received } from '../stages.ts';
 
-type Options = {
-  clock: Clock;
-  randomBytes: RandomBytes;
-  readAddress: (path: string) => Address;
-};
+type Options = { clock: Clock; randomBytes: RandomBytes; readAddress: (path: string) => Address };
 
 /**
  * Fields that are filled in later exist from the start: V8 turns an object that gets more than a dozen by assignment into a

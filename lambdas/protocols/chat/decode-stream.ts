@@ -108,7 +108,6 @@ const createChoiceReader = (request: GenerationRequest): ChoiceReader => {
   };
 };
 
-/** The first choice in the list. */
 export const firstChoice = (wire: Json): Json | undefined => asRecord(asArray(wire.choices)[0]);
 
 const createOneChoice = (reader: ChoiceReader): ChoicesReader => ({

@@ -96,7 +96,6 @@ const isPlain = (delta: Json): boolean =>
   delta.function_call == null &&
   (delta.tool_calls == null || Array.isArray(delta.tool_calls));
 
-/** Edits the chunks of one choice. */
 const createChoiceEdits = () => {
   const callEdits = createCallEdits();
   let hasRole = false;

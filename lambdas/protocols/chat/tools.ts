@@ -171,9 +171,5 @@ export const encodeToolFields = (request: GenerationRequest): Json => {
   if (tools.length === 0) return {};
   const { toolChoice, parallelToolCalls } = request;
   if (usesFunctions(request)) return encodeFunctions(tools, toolChoice);
-  return {
-    tools,
-    tool_choice: encodeToolChoice(request),
-    parallel_tool_calls: parallelToolCalls,
-  };
+  return { tools, tool_choice: encodeToolChoice(request), parallel_tool_calls: parallelToolCalls };
 };

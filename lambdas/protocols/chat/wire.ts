@@ -97,10 +97,7 @@ const ToolCall = union([
   }),
 ]);
 
-const SystemMessage = looseObject({
-  role: oneOf(['system', 'developer']),
-  content: Content,
-});
+const SystemMessage = looseObject({ role: oneOf(['system', 'developer']), content: Content });
 const UserMessage = looseObject({ role: literal('user'), content: Content });
 const AssistantMessage = looseObject({
   role: literal('assistant'),

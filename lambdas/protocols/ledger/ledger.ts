@@ -28,10 +28,7 @@ const pathOf = (steps: string[]): string => {
 };
 
 /** What of a value has a form in a target's protocol. */
-type Forms = {
-  strict(schema: Json): boolean;
-  thinking(block: ThinkingBlock): boolean;
-};
+type Forms = { strict(schema: Json): boolean; thinking(block: ThinkingBlock): boolean };
 
 type Walk = Pick<Forms, 'strict'> & {
   /** What is lost of a member about caches. */
@@ -131,14 +128,10 @@ const walkRow = (row: Row | undefined, value: unknown, walk: Walk, owner: Json =
  * The paths of a received request's members that a target of `to` does not get, each once: `messages[user].name`, with the
  * kind of an item in its brackets. What a model or a value decides is not among them: the encoders know it.
  */
-export const ledgerOf = ({
-  from,
-  received,
-  ...walk
-}: Omit<Walk, 'note' | 'steps'> & { from: CallerProtocolName; received: unknown }): {
-  named: string[];
-  harmless: string[];
-} => {
+export const ledgerOf = (
+  parts: Omit<Walk, 'note' | 'steps'> & { from: CallerProtocolName; received: unknown },
+): { named: string[]; harmless: string[] } => {
+  const { from, received, ...walk } = parts;
   const [named, harmless] = [new Set<string>(), new Set<string>()];
   const note = (steps: string[], isHarmless: boolean) =>
     (isHarmless ? harmless : named).add(pathOf(steps));

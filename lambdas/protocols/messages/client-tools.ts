@@ -7,12 +7,7 @@ import { NAME } from './name.ts';
  * Tools that the caller's machine runs and whose schema the vendor's models know by a dated type. Their calls and results are
  * those of any tool, so that a model of another vendor needs no more than a function.
  */
-type Known = {
-  name: string;
-  description(tool: Json): string;
-  members: Json;
-  required: string[];
-};
+type Known = { name: string; description(tool: Json): string; members: Json; required: string[] };
 
 const TEXT = { type: 'string' };
 const COUNT = { type: 'integer' };

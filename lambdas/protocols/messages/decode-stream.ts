@@ -26,7 +26,6 @@ const assertSameMessage = (current: string | undefined, id: string | undefined) 
 /** The key of an event's block; some upstreams leave the index out. */
 const keyOf = ({ index }: Json): string => String(asNumber(index) ?? 'unnamed');
 
-/** Decodes the events of one message. */
 const createMessageReader = (request: GenerationRequest) => {
   const blocks = createBlockReader(request);
   const { writer } = blocks;

@@ -50,5 +50,4 @@ export const messageId = (id: string, { extras }: GenerationRequest, sent?: Json
 export const vendorMessageId = (id: string): string =>
   id.replace(/^msg_[0-9A-Za-z]+_(?=.)/, PREFIX);
 
-/** The original id of a wire id. */
 export const plainToolId = (wireId: string): string => readToolId(wireId).id;

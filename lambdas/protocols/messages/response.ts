@@ -17,7 +17,6 @@ import { NAME } from './name.ts';
 import { createBlockReader } from './stream-reader.ts';
 import { decodeUsage, encodeMessageUsage, readMessageUsage } from './usage.ts';
 
-/** The events of one block of a whole message. */
 const eventsOfBlock = (block: Json, index: number): Json[] => {
   const { type, text, thinking, input } = block;
   const append = (delta: Json) => ({ type: 'content_block_delta', index, delta });

@@ -6,7 +6,6 @@ const summed = (known: unknown, value: unknown): unknown => {
   return Array.isArray(known) && Array.isArray(value) ? known.concat(value) : value;
 };
 
-/** Adds a delta to its block as clients do. */
 const addDelta = (block: Json, { type: _, citation, partial_json, ...delta }: Json): void => {
   if (citation !== undefined) delta.citations = [citation];
   if (partial_json !== undefined) delta.input = partial_json;

@@ -27,11 +27,7 @@ import {
 /** The messages request. Loose: fields that are not listed are kept in `extras`. */
 const TextBlock = looseObject({ type: literal('text'), text: string });
 
-const Base64Source = looseObject({
-  type: literal('base64'),
-  media_type: string,
-  data: string,
-});
+const Base64Source = looseObject({ type: literal('base64'), media_type: string, data: string });
 const UrlSource = looseObject({ type: literal('url'), url: string });
 const TextSource = looseObject({ type: literal('text'), data: string });
 /** Of files, content lists and unknown kinds: only an upstream of this protocol supports them. */
@@ -132,7 +128,4 @@ const COUNT_MEMBERS = {
 export const CountRequest = looseObject(COUNT_MEMBERS);
 export type CountRequest = Infer<typeof CountRequest>;
 
-export const MessagesRequest = looseObject({
-  ...COUNT_MEMBERS,
-  max_tokens: atLeast(integer, 0),
-});
+export const MessagesRequest = looseObject({ ...COUNT_MEMBERS, max_tokens: atLeast(integer, 0) });

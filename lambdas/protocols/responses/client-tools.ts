@@ -12,7 +12,6 @@ type ClientTool = Pick<Tool, 'description' | 'parameters'> & {
   argumentsOf(item: Json): unknown;
   /** The inverse: the members of the item; undefined if the arguments lack what the tool requires. */
   membersOf(called: Json): Json | undefined;
-  /** What the item of a result says. */
   resultOf(item: Json): { text: string; isError?: boolean };
 };
 
@@ -129,7 +128,6 @@ type ClientItem = { type: ItemType } & Json;
 
 const nameIn = (type: ItemType) => type.replace(/_call(?:_output)?$/, '') as ClientToolName;
 
-/** Name and arguments of the call that an item is. */
 export const clientCallIn = (item: ClientItem): { name: string; text: string } => {
   const name = nameIn(item.type);
   return { name, text: JSON.stringify(CLIENT_TOOLS[name].argumentsOf(item)) };

@@ -13,7 +13,6 @@ const DELTA = /^response\.(output_text|refusal|reasoning_summary_text|reasoning_
 const ARGUMENT = /^response\.(?:function_call_arguments|custom_tool_call_input)\.delta$/;
 const END = /^response\.(completed|incomplete|failed|cancelled)$/;
 
-/** Decodes the events of one response. */
 const createEventReader = (request: GenerationRequest) => {
   const items = createItemReader(request);
   const { writer } = items;

@@ -45,11 +45,7 @@ const decodeImage = (part: PartOf<'input_image'>, param: string): Block => {
   if (isPdf(source)) return { type: 'document', source, ...extrasIfAny('chat', marked) };
   // Chat has the same member.
   const fields = detail === undefined ? marked : { ...marked, image_url: { detail } };
-  return {
-    type: 'image',
-    source: assertImage(source, field),
-    ...extrasIfAny('chat', fields),
-  };
+  return { type: 'image', source: assertImage(source, field), ...extrasIfAny('chat', fields) };
 };
 
 const decodeFile = (part: PartOf<'input_file'>, param: string): Block => {

@@ -18,7 +18,6 @@ import { callerNameOf, clientItemOf } from './tools.ts';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
-/** A request and the metadata of its response. */
 export type Context = { request: GenerationRequest; meta: ResponseMeta };
 
 /** A block that becomes an item: of any protocol. */

@@ -41,11 +41,7 @@ const decodeCustom = (tool: CustomTool, namespace: string | undefined): Tool => 
   const { syntax, definition } = format ?? {};
   const grammar = definition === undefined ? undefined : omitUndefined({ syntax, definition });
   const named = { name, namespace };
-  return {
-    name: flatName(named),
-    ...customTool({ description, grammar }),
-    ...keep(named),
-  };
+  return { name: flatName(named), ...customTool({ description, grammar }), ...keep(named) };
 };
 
 /** The tools, those of namespaces among them, without those that the vendor runs. */
@@ -110,7 +106,6 @@ export const decodeToolChoice = (
   return decoded;
 };
 
-/** The caller's name of a tool that a response calls. */
 export const callerNameOf = (
   { tools = [] }: GenerationRequest,
   name: string,

@@ -28,10 +28,7 @@ import { CLIENT_TOOL_NAMES } from './client-tools.ts';
 
 const OptionalText = optional(string);
 /** The responses request. Loose: members that are not listed are ignored. */
-const TextPart = looseObject({
-  type: oneOf(['input_text', 'output_text', 'text']),
-  text: string,
-});
+const TextPart = looseObject({ type: oneOf(['input_text', 'output_text', 'text']), text: string });
 const ContentPart = selectedBy(
   'type',
   {
@@ -113,11 +110,7 @@ const ReasoningItem = looseObject({
   encrypted_content: OptionalText,
 });
 
-const ToolFormat = looseObject({
-  type: string,
-  syntax: OptionalText,
-  definition: OptionalText,
-});
+const ToolFormat = looseObject({ type: string, syntax: OptionalText, definition: OptionalText });
 /** The vendor's limit is 64; functions of other vendors' tools have longer names. */
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 const ToolName = matching(TOOL_NAME, 'must be 1 to 128 letters, digits, _ or -');

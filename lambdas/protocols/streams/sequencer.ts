@@ -14,7 +14,6 @@ export const createSequencer = (writer: BlockWriter, isWritable: (head: BlockHea
   const waiting = new Map<number, { head: BlockHead; events: BlockEvent[] }>();
   let current: { index: number; head: BlockHead } | undefined;
 
-  /** Writes an event of the current block. */
   const write = (head: BlockHead, event: BlockEvent): SseMessage[] => {
     if (event.type === 'block-end') current = undefined;
     return writer.write(head, event);

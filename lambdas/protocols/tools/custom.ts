@@ -35,7 +35,6 @@ export const customTool = ({
   };
 };
 
-/** Whether a request offers a custom tool of the name. */
 export const hasCustomTool = ({ tools = [] }: GenerationRequest, name: string): boolean =>
   tools.some((tool) => !('native' in tool) && tool.custom !== undefined && tool.name === name);
 

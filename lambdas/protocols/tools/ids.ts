@@ -1,12 +1,10 @@
 import type { Block, GenerationRequest, Turn } from '../generation.ts';
 
-/** Ids of the tool calls of a turn. */
 export const callIdsIn = ({ blocks }: Turn): string[] =>
   blocks.flatMap((block) => (block.type === 'tool-call' ? [block.id] : []));
 
 type Rename = (id: string) => string;
 
-/** Renames tool calls and their results. */
 export const renameCalls = (turns: Turn[], call: Rename, result: Rename): Turn[] => {
   const rename = (block: Block): Block => {
     if (block.type === 'tool-call') return { ...block, id: call(block.id) };

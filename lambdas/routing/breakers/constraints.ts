@@ -68,7 +68,6 @@ export const areMet = (constraints: Constraint[], now: number): boolean => {
   return false;
 };
 
-/** Counts the call that passes the constraints. */
 export const countCall = (constraints: Constraint[], now: number): void => {
   for (const { pace, openUntil } of constraints) if (openUntil > 0) startPacing(pace, now);
   const owners = new Map(constraints.map(({ pace, by }) => [pace, by]));

@@ -42,7 +42,6 @@ export const hasFailed = ({ failedAt }: Health, now: number): boolean =>
 /** An opening that ended so long ago says nothing any more. */
 const MEMORY_MS = 30_000;
 
-/** Whether the breaker is open or half-open. */
 export const isShut = ({ openUntil }: Opening, now: number): boolean =>
   openUntil > 0 && now <= openUntil + MEMORY_MS;
 

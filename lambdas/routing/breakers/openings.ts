@@ -12,7 +12,6 @@ export const lengthFor =
   (openings) =>
     openMs(asker.targets.length > 1 ? openings : 0);
 
-/** Opens breakers, and logs it. */
 export const createOpenings = ({ states, local, clock, log, jittered }: PermitParts) => {
   /** Opens a breaker of this environment; one that is open does so no longer: the call began before that. */
   const shut = (

@@ -48,12 +48,7 @@ const failure: TripRule = {
 };
 
 /** The target does not accept connections: each attempt would wait for the connect timeout. */
-const unreachable: TripRule = {
-  ...failure,
-  after: 2,
-  opens: 'connection',
-  category: 'connection',
-};
+const unreachable: TripRule = { ...failure, after: 2, opens: 'connection', category: 'connection' };
 
 /**
  * Only an operator can fix a rejected credential: probe every 5 minutes. A restricted one may lack what a single request

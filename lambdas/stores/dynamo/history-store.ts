@@ -100,12 +100,8 @@ const rowKey = (row: UsageRow): ItemKey => ({
   partition: partitionOf(row.projectId, monthOf(row.day)),
   sort: sortOf(row),
 });
-const rowValues = (row: UsageRow) => ({
-  ':entry': JSON.stringify(row),
-  ':ttl': expiryOf(row.day),
-});
+const rowValues = (row: UsageRow) => ({ ':entry': JSON.stringify(row), ':ttl': expiryOf(row.day) });
 
-/** What the router reads of the history. */
 export const createDynamoHistoryReader = (options: TableOptions): RouterStores['history'] => {
   const table = createTable(options);
   return {

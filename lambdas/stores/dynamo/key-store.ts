@@ -122,9 +122,7 @@ const createWrite = (fields: [string, unknown][]) => ({
     update: `SET ${fields.map(([field]) => `#${field} = :${field}`).join(', ')}`,
     condition: 'attribute_not_exists(#keyId)',
   },
-  bindings: {
-    values: Object.fromEntries(fields.map(([field, value]) => [`:${field}`, value])),
-  },
+  bindings: { values: Object.fromEntries(fields.map(([field, value]) => [`:${field}`, value])) },
 });
 
 /** The record with the fields of a change; null removes one. */
@@ -140,7 +138,6 @@ const changeWrite = ({ name }: KeyChange) => ({
   condition: '#status IN (:active, :paused) AND #planId = :seen',
 });
 
-/** What the router reads of the keys table. */
 export const createDynamoKeyReader = (options: TableOptions): RouterStores['keys'] => {
   const table = createTable(options);
   return {
@@ -208,17 +205,13 @@ export const createDynamoKeyStore = (options: TableOptions): KeyStore => {
           ':active': 'active',
           ':paused': 'paused',
         };
-        const { applied, item } = await table.apply(hash, changeWrite(change), {
-          values,
-        });
+        const { applied, item } = await table.apply(hash, changeWrite(change), { values });
         if (applied && item) return { before, after: readKey(item) };
       }
       throw new StoreUnavailable('The key changed faster than it could be read.');
     },
     revokeKey: async (hash) => {
-      const { applied } = await table.apply(hash, REVOKE, {
-        values: { ':revoked': 'revoked' },
-      });
+      const { applied } = await table.apply(hash, REVOKE, { values: { ':revoked': 'revoked' } });
       return applied;
     },
     replaceKey: async (hash, { replacedBy, expiresAt }) => {

@@ -25,16 +25,13 @@ type Queue<Member> = {
  * Group commit: writes of one item that would be in flight with `writesInFlight` others of this process wait for one of
  * them, and travel as one. If its condition fails, each is sent alone. Writes that wait for one that fails are not sent.
  */
-const createGroups = <Member>({
-  writesInFlight,
-  sendOne,
-  sendAll,
-}: {
+const createGroups = <Member>(parts: {
   writesInFlight: number;
   sendOne(member: Member): Promise<WriteResult>;
   /** Undefined if the members have no write in common, or the item no room for all. */
   sendAll(members: Member[], item: Item | undefined): Promise<WriteResult> | undefined;
 }) => {
+  const { writesInFlight, sendOne, sendAll } = parts;
   const queues = new Map<string, Queue<Member>>();
 
   const track = <Result extends WriteResult | undefined>(
@@ -86,10 +83,7 @@ const createGroups = <Member>({
   };
 };
 
-type GroupParts = {
-  table: Table;
-  sharding: Pick<Sharding, 'marksPerItem' | 'writesInFlight'>;
-};
+type GroupParts = { table: Table; sharding: Pick<Sharding, 'marksPerItem' | 'writesInFlight'> };
 
 /** Whether two of them have the same mark, which one write cannot set twice. */
 const shareMark = (units: ReservedUnit[]): boolean =>

@@ -37,13 +37,10 @@ type Condition =
 
 /** A write from the attributes that it changes and the conditions that all hold. */
 const writeOf = (
-  {
-    set = [],
-    remove = [],
-    add = [],
-  }: { set?: [string, unknown][]; remove?: string[]; add?: [string, number][] },
+  options: { set?: [string, unknown][]; remove?: string[]; add?: [string, number][] },
   conditions: Condition[],
 ): Write => {
+  const { set = [], remove = [], add = [] } = options;
   const names: Record<string, string> = {};
   const values: Record<string, unknown> = {};
   const bind = <Value>(bound: Record<string, Value>, prefix: string, value: Value): string => {

@@ -126,7 +126,6 @@ export const layoutIn = (root: Item | undefined): Layout | undefined => {
       };
 };
 
-/** The numbers of the shards after `from`. */
 export const shardsAfter = (from: number, to: number): number[] =>
   Array.from({ length: to - from }, (_, n) => from + n + 1);
 
@@ -176,7 +175,6 @@ export const budgetsIn = (
   };
 };
 
-/** Names of all attributes of a period. */
 export const periodNamesIn = (item: Item, period: string): string[] =>
   Object.keys(item).filter(
     (name) =>
@@ -185,7 +183,6 @@ export const periodNamesIn = (item: Item, period: string): string[] =>
       name.replace(/^(?:a|g\d+:|b\d+:)/, '') === periodName(period),
   );
 
-/** Reads the shards of a meter. */
 export const readShards = (
   table: Pick<Table, 'read'>,
   meterId: string,

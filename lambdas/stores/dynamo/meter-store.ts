@@ -69,19 +69,14 @@ const asLeased = ({ lease }: ReservedUnit, write: ConditionalWrite): Conditional
   lease ? returning(write, lease) : write;
 
 /** Settles each unit once, also if copies of its writes are still in flight. */
-const createSettle = ({
-  table,
-  ledger,
-  throttles,
-  sharding,
-  leases,
-}: {
+const createSettle = (parts: {
   table: Table;
   ledger: WriteLedger;
   throttles: Throttles;
   sharding: Sharding;
   leases: () => Leases;
 }): Pick<MeterStore, 'charge' | 'refund' | 'withdraw'> => {
+  const { table, ledger, throttles, sharding, leases } = parts;
   const sendInGroup = createSettleGroups({ table, sharding });
 
   /** For a request whose reserve was sent once. Not applied means already settled or reaped. */

@@ -106,7 +106,6 @@ const isPlan = (item: Item | undefined): item is Item =>
 const listed = (item: Item): Plan | UnreadablePlan =>
   readStored(item) ? readPlan(item) : { id: String(item[PARTITION_KEY]), unreadable: true };
 
-/** What the router reads of the plans table. */
 export const createDynamoPlanReader = (options: TableOptions): RouterStores['plans'] => {
   const table = createTable(options);
   return {

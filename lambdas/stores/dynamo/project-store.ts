@@ -62,9 +62,7 @@ export const createDynamoProjectStore = (options: TableOptions): ProjectStore =>
       condition: `attribute_exists(#createdAt) AND ${known}`,
     };
     const values = { ...valuesOf(project), ':next': next, ':seen': revision };
-    const { applied, mayBeDuplicated } = await table.apply(project.id, write, {
-      values,
-    });
+    const { applied, mayBeDuplicated } = await table.apply(project.id, write, { values });
     if (applied || !mayBeDuplicated) return applied;
     // A repeat of a write whose response was lost finds its own revision.
     const item = await table.read(project.id);

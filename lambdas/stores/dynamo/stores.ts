@@ -51,12 +51,8 @@ type Options = {
   bodies?: BodyStore | undefined;
 };
 
-export const createRouterStores = ({
-  client,
-  tableNames,
-  recordDays,
-  bodies,
-}: Options): RouterStores => {
+export const createRouterStores = (parts: Options): RouterStores => {
+  const { client, tableNames, recordDays, bodies } = parts;
   const { keys, plans, meters, records, history, answers } = tableNames;
   return {
     keys: createDynamoKeyReader({ client, tableName: keys }),

@@ -90,24 +90,14 @@ export const messages = object('model max_tokens stream stop_sequences', {
     ),
   ),
   tool_choice: object('type name disable_parallel_tool_use'),
-  thinking: object('', {
-    ...all(harmless('effort'), 'type budget_tokens'),
-    display: SHOWN,
-  }),
+  thinking: object('', { ...all(harmless('effort'), 'type budget_tokens'), display: SHOWN }),
   ...shared('messages'),
-  output_config: object('effort', {
-    format: schemaFormat,
-    ...shared('messages', 'output_config'),
-  }),
+  output_config: object('effort', { format: schemaFormat, ...shared('messages', 'output_config') }),
   output_format: schemaFormat,
   metadata: LABEL,
   cache_control: cache('request'),
   context_management: object('', {
-    edits: list(
-      kinds('type', {
-        clear_thinking_20251015: harmless('thinking'),
-      }),
-    ),
+    edits: list(kinds('type', { clear_thinking_20251015: harmless('thinking') })),
   }),
   safeguards: harmless('agent'),
   service_tier: namedBut('auto', 'standard_only'),

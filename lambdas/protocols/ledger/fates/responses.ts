@@ -53,10 +53,7 @@ const clientOutput = item('call_id output', {
   ...all(ECHOED, 'caller'),
   max_output_length: harmless('output'),
 });
-const output = item('call_id', {
-  output: content,
-  ...all(ECHOED, 'name namespace caller async'),
-});
+const output = item('call_id', { output: content, ...all(ECHOED, 'name namespace caller async') });
 
 const tool = (names: string, members: Record<string, Row> = {}) =>
   object(`type name description ${names}`, {

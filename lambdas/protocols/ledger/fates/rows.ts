@@ -74,11 +74,7 @@ export const object = (
   names: string,
   members: Members = {},
   absent: Record<string, unknown> = {},
-): ObjectRow => ({
-  is: 'object',
-  members: rowsOf({ ...all(CARRIED, names), ...members }),
-  absent,
-});
+): ObjectRow => ({ is: 'object', members: rowsOf({ ...all(CARRIED, names), ...members }), absent });
 
 export const list = (item: Row): Row => ({ is: 'list', item });
 

@@ -81,11 +81,7 @@ export const changingLease = (
     },
     bindings: {
       names: { ...own.names, ...bindings.names },
-      values: {
-        ...own.values,
-        ...bindings.values,
-        ':next': leasedMarkOf(unit, { nanos: to }),
-      },
+      values: { ...own.values, ...bindings.values, ':next': leasedMarkOf(unit, { nanos: to }) },
     },
   };
 };
