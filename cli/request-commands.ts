@@ -2,18 +2,7 @@ import type { Command } from './command.ts';
 import { type Row, textOf } from './format.ts';
 import type { OptionName } from './read-arguments.ts';
 
-const COLUMNS = [
-  'id',
-  'created_at',
-  'project',
-  'key',
-  'model',
-  'status',
-  'outcome',
-  'error',
-  'charged',
-  'ms',
-];
+const COLUMNS = 'id created_at project key model status outcome error charged ms'.split(' ');
 
 /** For whom a request was. */
 const FOR: OptionName[] = ['user', 'session', 'agent', 'client', 'tag'];

@@ -3,37 +3,17 @@ import { formatTable, isRows, type Row, textOf } from './format.ts';
 import { PROVIDER_COLUMNS, reconcileProvider } from './reconcile-provider.ts';
 
 const QUOTA_COLUMNS = [
-  'id',
-  'name',
-  'status',
-  'plan',
-  'used',
-  'reserved',
-  'quota',
-  'remaining',
-  'resets_at',
-  'used_this_minute',
-  'rpm',
-  'last_used_at',
-  'meter',
+  ...'id name status plan used reserved quota remaining resets_at'.split(' '),
+  ...'used_this_minute rpm last_used_at meter'.split(' '),
 ];
 
 const SUMS = [
-  'charged',
-  'refunded',
-  'refused',
-  'input_tokens',
-  'output_tokens',
-  'cache_read_tokens',
-  'cost_usd',
+  ...'charged refunded refused input_tokens output_tokens cache_read_tokens cost_usd'.split(' '),
 ];
 const ALL_SUMS = [
   ...SUMS.slice(0, -1),
-  'cache_write_tokens',
-  'reasoning_tokens',
-  'cost_usd',
-  'cost_estimated_usd',
-  'incomplete_requests',
+  ...'cache_write_tokens reasoning_tokens cost_usd'.split(' '),
+  ...['cost_estimated_usd', 'incomplete_requests'],
 ];
 const ROW_NAMES = ['day', 'project', 'key', 'model'];
 

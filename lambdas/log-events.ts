@@ -6,26 +6,11 @@
 
 import type { AlertForm } from './env.ts';
 
-/** Every field; each has one meaning in all events. */
-type Fields = {
-  requestId: string;
-  /** Lambda's id of the invocation, which its own lines have; absent elsewhere. */
-  awsRequestId: string;
-  method: string;
-  /** The pattern that matched. */
-  route: string;
-  status: number;
-  ms: number;
-  keyId: string;
-  projectId: string;
-  meterId: string;
-  minute: number;
-  period: string;
+/** Of what a generation was answered with. */
+type AnswerFields = {
   model: string;
   stream: boolean;
   upstream: string;
-  /** `upstream/model`, the name of a breaker. */
-  target: string;
   attempts: number;
   failedAttempts: number;
   /** A target responded that is not the first choice for the request, because that one failed, now or earlier in its session. */
@@ -34,11 +19,8 @@ type Fields = {
   empty: boolean;
   /** The last failure allowed another target, but none responded. */
   exhausted: boolean;
-  /** Member of a target's profile. */
-  field: string;
   /** Kind of an upstream's failure, or code of an error. */
   fault: string;
-  upstreamStatus: number;
   firstContentMs: number;
   finish: string;
   inputTokens: number;
@@ -64,6 +46,28 @@ type Fields = {
   loop: boolean;
   /** The response is that of an earlier request with the same idempotency key. */
   replayed: boolean;
+};
+
+/** Every field; each has one meaning in all events. */
+type Fields = AnswerFields & {
+  requestId: string;
+  /** Lambda's id of the invocation, which its own lines have; absent elsewhere. */
+  awsRequestId: string;
+  method: string;
+  /** The pattern that matched. */
+  route: string;
+  status: number;
+  ms: number;
+  keyId: string;
+  projectId: string;
+  meterId: string;
+  minute: number;
+  period: string;
+  /** `upstream/model`, the name of a breaker. */
+  target: string;
+  /** Member of a target's profile. */
+  field: string;
+  upstreamStatus: number;
   /** Names of an error and of its causes. */
   failure: string;
   /** File, line and column. */
@@ -94,35 +98,9 @@ export type LogFields = { [F in keyof Fields]?: Fields[F] | undefined };
 type Line<Known extends keyof Fields, Maybe extends keyof Fields = never> = Pick<Fields, Known> &
   Pick<LogFields, Maybe>;
 
-type OfAnswer =
-  | 'model'
-  | 'stream'
-  | 'upstream'
-  | 'attempts'
-  | 'failedAttempts'
-  | 'failedOver'
-  | 'empty'
-  | 'exhausted'
-  | 'fault'
-  | 'firstContentMs'
-  | 'finish'
-  | 'inputTokens'
-  | 'inputEstimated'
-  | 'estimatedInputTokens'
-  | 'outputTokens'
-  | 'cacheReadTokens'
-  | 'cacheWriteTokens'
-  | 'cacheWriteLongTokens'
-  | 'cacheMissReason'
-  | 'reasoningTokens'
-  | 'outcome'
-  | 'cut'
-  | 'loop'
-  | 'replayed';
-
 export type RequestFields = Line<
   'requestId' | 'method' | 'status' | 'ms',
-  'awsRequestId' | 'route' | 'keyId' | 'projectId' | 'failure' | 'operator' | OfAnswer
+  'awsRequestId' | 'route' | 'keyId' | 'projectId' | 'failure' | 'operator' | keyof AnswerFields
 >;
 
 type Failure = Line<'requestId' | 'failure', 'awsRequestId' | 'origin'>;

@@ -2,8 +2,7 @@ import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { PlanStore } from '../stores/plan-store.ts';
 import type { AdmittedKey, Project, ProjectStore } from '../stores/project-store.ts';
 import { listOf } from '../support/async-lists.ts';
-import type { Clock } from '../support/clock.ts';
-import { MINUTE_MS } from '../support/clock.ts';
+import { type Clock, MINUTE_MS } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { projectNotFound } from './roles.ts';
 

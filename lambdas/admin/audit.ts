@@ -1,8 +1,7 @@
 import type { Action, AuditEntry, AuditStore, Change } from '../stores/audit-store.ts';
 import { HISTORY_DAYS } from '../stores/history-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
-import type { Clock } from '../support/clock.ts';
-import { DAY_MS, formatInstant } from '../support/clock.ts';
+import { type Clock, DAY_MS, formatInstant } from '../support/clock.ts';
 import { ApiError, apiError } from '../support/errors.ts';
 import { auditIdOf } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';

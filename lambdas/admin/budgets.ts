@@ -2,8 +2,7 @@ import { holdAt } from '../metering/budgets.ts';
 import { periodOf } from '../metering/limits.ts';
 import type { Action } from '../stores/audit-store.ts';
 import type { Budget, BudgetState, BudgetStore } from '../stores/budget-store.ts';
-import type { Clock } from '../support/clock.ts';
-import { formatInstant } from '../support/clock.ts';
+import { type Clock, formatInstant } from '../support/clock.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
 import { dollarsOf } from '../support/public-usage.ts';
 import {

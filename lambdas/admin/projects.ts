@@ -1,8 +1,7 @@
 import type { Change } from '../stores/audit-store.ts';
 import type { PlanStore } from '../stores/plan-store.ts';
 import type { Project, ProjectStore } from '../stores/project-store.ts';
-import type { Clock } from '../support/clock.ts';
-import { formatInstant } from '../support/clock.ts';
+import { type Clock, formatInstant } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { changedTo } from './input.ts';

@@ -2,8 +2,7 @@ import type { Target } from '../catalog/catalog.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import type { RecordStore } from '../stores/record-store.ts';
 import { mergeDescending } from '../support/async-lists.ts';
-import type { Clock } from '../support/clock.ts';
-import { formatInstant, HOUR_MS } from '../support/clock.ts';
+import { type Clock, formatInstant, HOUR_MS } from '../support/clock.ts';
 import { type Check, warning } from './check.ts';
 
 export type LimitParts = {

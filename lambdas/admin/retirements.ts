@@ -2,8 +2,7 @@ import type { Model } from '../catalog/catalog.ts';
 import { rowsIn } from '../history/read-usage.ts';
 import type { HistoryStore } from '../stores/history-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
-import type { Clock } from '../support/clock.ts';
-import { DAY_MS, dayOf } from '../support/clock.ts';
+import { type Clock, DAY_MS, dayOf } from '../support/clock.ts';
 import { type Check, failed, ok, warning } from './check.ts';
 
 export type RetirementParts = {

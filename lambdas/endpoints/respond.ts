@@ -18,8 +18,7 @@
 import { BUDGET_EXCEEDED } from '../log-events.ts';
 import type { StreamEncoder } from '../protocols/protocol.ts';
 import { collect, writeResponse } from '../protocols/streams/collect.ts';
-import type { MessageBatches } from '../protocols/streams/sse.ts';
-import { HEARTBEAT_MS, withHeartbeat } from '../protocols/streams/sse.ts';
+import { HEARTBEAT_MS, type MessageBatches, withHeartbeat } from '../protocols/streams/sse.ts';
 import { type Clock, withTimeout } from '../support/clock.ts';
 import { type ApiError, withSentence } from '../support/errors.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';

@@ -1,8 +1,7 @@
 import type { HistoryProgress, HistoryStore } from '../stores/history-store.ts';
 import type { Project } from '../stores/project-store.ts';
 import type { RecordStore } from '../stores/record-store.ts';
-import type { Clock } from '../support/clock.ts';
-import { DAY_MS, dayOf, daysBetween, HOUR_MS } from '../support/clock.ts';
+import { type Clock, DAY_MS, dayOf, daysBetween, HOUR_MS } from '../support/clock.ts';
 import { foldDay } from './fold-day.ts';
 import type { Share } from './share.ts';
 

@@ -8,8 +8,7 @@ import {
   confirmedCaller,
 } from '../keys/authenticate.ts';
 import type { Refusals } from '../records/refusals.ts';
-import type { Clock } from '../support/clock.ts';
-import { minuteOf, minuteResetsAt, retryAfterMinute } from '../support/clock.ts';
+import { type Clock, minuteOf, minuteResetsAt, retryAfterMinute } from '../support/clock.ts';
 import { type ApiError, rateLimited, toApiError } from '../support/errors.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';

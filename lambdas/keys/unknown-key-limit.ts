@@ -1,5 +1,4 @@
-import type { Clock } from '../support/clock.ts';
-import { minuteOf } from '../support/clock.ts';
+import { type Clock, minuteOf } from '../support/clock.ts';
 import { rateLimited } from '../support/errors.ts';
 import { createLruCache } from '../support/lru-cache.ts';
 

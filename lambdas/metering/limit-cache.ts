@@ -7,8 +7,7 @@ import {
   type ReserveResult,
 } from '../stores/meter-store.ts';
 import { LONGEST_READ_MS } from '../stores/store-unavailable.ts';
-import type { Clock } from '../support/clock.ts';
-import { MINUTE_MS } from '../support/clock.ts';
+import { type Clock, MINUTE_MS } from '../support/clock.ts';
 import { createLruCache } from '../support/lru-cache.ts';
 
 /** A cached limit error is repeated without a read for this long, so that a 402 takes precedence soon. */

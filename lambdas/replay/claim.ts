@@ -1,8 +1,7 @@
 import type { Call } from '../endpoints/endpoint.ts';
 import type { AnswerClaim, AnswerEntry, AnswerStore, Unit } from '../stores/answer-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
-import type { Clock } from '../support/clock.ts';
-import { MAX_INVOCATION_MS } from '../support/clock.ts';
+import { type Clock, MAX_INVOCATION_MS } from '../support/clock.ts';
 import { type Attempt, assertSameRequest } from './attempt.ts';
 import { LEASE_MS } from './lease.ts';
 import { notResumable } from './resume.ts';

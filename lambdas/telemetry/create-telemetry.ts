@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { LogEvent, LogFields } from '../log-events.ts';
 import type { Labelled, MetricName } from '../metrics.ts';
-import type { Clock } from '../support/clock.ts';
-import { createMinuteSample } from '../support/clock.ts';
+import { type Clock, createMinuteSample } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { createFormatEmf, type Point } from './format-emf.ts';
 import { createMeasure, FLOODING } from './measure.ts';

@@ -3,8 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { HttpHandler } from '../http/create-http-handler.ts';
 import { methodNotAllowed } from '../http/read-address.ts';
 import type { HttpEvent } from '../http/read-event.ts';
-import type { Clock } from '../support/clock.ts';
-import { MAX_INVOCATION_MS } from '../support/clock.ts';
+import { type Clock, MAX_INVOCATION_MS } from '../support/clock.ts';
 import { type ApiError, apiError, invalidRequest } from '../support/errors.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import { joinBytes } from '../support/join-bytes.ts';

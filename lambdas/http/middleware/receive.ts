@@ -1,6 +1,5 @@
 import type { RequestFields } from '../../log-events.ts';
-import type { Clock } from '../../support/clock.ts';
-import { MAX_INVOCATION_MS } from '../../support/clock.ts';
+import { type Clock, MAX_INVOCATION_MS } from '../../support/clock.ts';
 import { newRequestId, type RandomBytes } from '../../support/ids.ts';
 import type { Address } from '../read-address.ts';
 import { type HttpEvent, type HttpRequest, readEvent } from '../read-event.ts';
