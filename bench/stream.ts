@@ -140,7 +140,7 @@ const callOf = (
     plan: { id: 'plan', rpm: 10, quota: 10, period: 'day' },
   },
   body: BODY,
-  source: { text: '', bytes: 100, nodes: [], value: {} },
+  source: { raw: '', bytes: 100, nodes: [], value: {} },
   headers: {},
   header: (name) => (isKeyed && name === 'idempotency-key' ? 'one' : undefined),
   pathParameter: undefined,

@@ -182,7 +182,7 @@ export const hashesOf = (checked: CheckedCall): Uint16Array | undefined => {
   const { source, notes } = call;
   const { addedTools } = request;
   const { inputTokens = 0, cacheReadTokens = inputTokens } = notes;
-  const fresh = MARGIN * source.text.length * (1 - cacheReadTokens / inputTokens);
+  const fresh = MARGIN * source.raw.length * (1 - cacheReadTokens / inputTokens);
   return hashParts(request, {
     tools: memberText(source, 'tools') + (addedTools ? JSON.stringify(addedTools) : ''),
     fresh,

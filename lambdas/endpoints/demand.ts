@@ -2,6 +2,7 @@ import type { Target } from '../catalog/catalog.ts';
 import { type Demand, type Rates, ratesOf } from '../money/lease.ts';
 import { pricesOf } from '../money/prices.ts';
 import { asRecord } from '../protocols/bytes/json.ts';
+import { textAt } from '../protocols/bytes/raw.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import { DO_NOT_RETRY, invalidRequest } from '../support/errors.ts';
 import type { CheckedCall } from './check-call.ts';
@@ -61,7 +62,7 @@ export const ratesByTarget = (checked: CheckedCall): Map<Target, Rates> => {
   const { call, model, targets } = checked;
   const rates = new Map<Target, Rates>();
   const names: string[] = [];
-  const writesLong = LONG_LIFETIME.test(call.source.text);
+  const writesLong = LONG_LIFETIME.test(textAt(call.source.raw, 0));
   for (const target of targets) {
     const demand = demandOf(checked, target, writesLong);
     const found = ratesOf(demand, pricesOf(model, target), call.startedAt);

@@ -1,6 +1,8 @@
 import { asRecord, type Json, type JsonSource } from '../protocols/bytes/json.ts';
 import { withWrittenNumbers } from '../protocols/bytes/numbers.ts';
-import { type Limits, outlineOf } from '../protocols/bytes/outline.ts';
+import { type Limits, type Nodes, outlineOf } from '../protocols/bytes/outline.ts';
+import { parseBytes } from '../protocols/bytes/parse-bytes.ts';
+import { type Raw, textAt } from '../protocols/bytes/raw.ts';
 import { type ApiError, invalidRequest } from '../support/errors.ts';
 
 export const invalidBody = (
@@ -58,9 +60,9 @@ const cleaned = (value: unknown, cleaning: Cleaning): number => {
   return count;
 };
 
-const parse = (text: string): unknown => {
+const parse = (raw: Raw, nodes: Nodes): unknown => {
   try {
-    return JSON.parse(text);
+    return typeof raw === 'string' ? JSON.parse(raw) : parseBytes(raw, nodes);
   } catch {
     // The engine's message quotes the input, which may be a prompt: it goes nowhere, not even as a cause.
     throw invalidBody('is not valid JSON.');
@@ -70,21 +72,21 @@ const parse = (text: string): unknown => {
 /**
  * Reads a body whose limits are checked before anything of it is copied. Of a name that an object repeats the last one counts:
  * the text then becomes what was read, so that no other reader sees another one.
- * @throws ApiError 400 unless `text` is one JSON object of at most 64 levels, 10,000 members in each and 100,000 values
+ * @throws ApiError 400 unless `raw` is one JSON object of at most 64 levels, 10,000 members in each and 100,000 values
  */
-export const parseJsonObject = (text: string, bytes: number): JsonSource => {
-  if (text.trim() === '') {
+export const parseJsonObject = (raw: Raw, bytes: number): JsonSource => {
+  const { exceeded, names, places, nodes } = outlineOf(raw, LIMITS);
+  if (nodes.length === 0 && textAt(raw, 0).trim() === '') {
     throw invalidBody('is empty; a JSON object is expected.');
   }
-  const { exceeded, names, places, nodes } = outlineOf(text, LIMITS);
   if (exceeded !== undefined) throw invalidBody(EXCEEDED[exceeded]);
-  const value = parse(text);
+  const value = parse(raw, nodes);
   if (!asRecord(value)) throw invalidBody('must be a JSON object.');
   const removed = new Set<string>();
-  const isRead = cleaned(value, { hasEscapes: text.includes('\\u'), removed }) === names;
-  withWrittenNumbers(text, value, places);
-  if (isRead) return { text, bytes, nodes, value };
+  const isRead = cleaned(value, { hasEscapes: raw.includes('\\u'), removed }) === names;
+  withWrittenNumbers(raw, value, places);
+  if (isRead) return { raw, bytes, nodes, value };
   const read = JSON.stringify(value);
   const { nodes: nodesRead } = outlineOf(read, LIMITS);
-  return { text: read, bytes, nodes: nodesRead, value, removed: [...removed] };
+  return { raw: read, bytes, nodes: nodesRead, value, removed: [...removed] };
 };

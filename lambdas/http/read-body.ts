@@ -1,6 +1,8 @@
+import { isUtf8 } from 'node:buffer';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { JsonSource } from '../protocols/bytes/json.ts';
+import type { Raw } from '../protocols/bytes/raw.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { invalidBody, parseJsonObject } from './json-text.ts';
 import type { HttpRequest } from './read-event.ts';
@@ -67,20 +69,17 @@ const decodeContent = (encoding: string | undefined, body: Body) => {
   }
 };
 
-const decodeUtf8 = (bytes: Uint8Array): string => {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw invalidBody('is not valid UTF-8.');
-  }
+const BYTE_ORDER_MARK = '\uFEFF';
+const MARK_BYTES = Buffer.from(BYTE_ORDER_MARK);
+
+/** Without a byte order mark. @throws ApiError 400 */
+const rawOf = (body: Body): Raw => {
+  if (typeof body === 'string') return body.startsWith(BYTE_ORDER_MARK) ? body.slice(1) : body;
+  if (!isUtf8(body)) throw invalidBody('is not valid UTF-8.');
+  const raw = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const { length } = MARK_BYTES;
+  return MARK_BYTES.equals(raw.subarray(0, length)) ? raw.subarray(length) : raw;
 };
-
-const BYTE_ORDER_MARK = /^\uFEFF/;
-/** Of its bytes, with which no JSON begins. The text lacks it. */
-const FIRST_OF_MARK = 0xef;
-
-const textOf = (body: Body): string =>
-  typeof body === 'string' ? body.replace(BYTE_ORDER_MARK, '') : decodeUtf8(body);
 
 /**
  * Reads and parses the JSON body of a POST; undefined for other methods, whose
@@ -97,8 +96,5 @@ export const readBody = async ({
   checkContentType(headers['content-type']);
   const content = await decodeContent(headers['content-encoding'], body);
   const bytes = content === body ? sentBytes : content.length;
-  const isUtf8 = typeof content !== 'string' && content[0] !== FIRST_OF_MARK;
-  const text = textOf(content);
-  const source = parseJsonObject(text, bytes);
-  return { ...source, utf8: isUtf8 && source.text === text ? content : undefined };
+  return parseJsonObject(rawOf(content), bytes);
 };

@@ -163,7 +163,7 @@ const traceparentIn = ({ headers }: HttpRequest): string | undefined => {
   return traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined;
 };
 
-const NO_BODY: JsonSource = { text: '', bytes: 0, nodes: [], value: undefined };
+const NO_BODY: JsonSource = { raw: '', bytes: 0, nodes: [], value: undefined };
 
 /** Checks the headers, then reads the body of a POST. @throws ApiError 400, 413 or 415 */
 export const readCall = async (authenticated: Authenticated): Promise<Call> => {

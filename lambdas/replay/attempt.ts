@@ -64,7 +64,7 @@ const readKeyed = ({ call, model }: CheckedCall, key: string): Attempt => {
       route: call.protocol.name,
       model: model.id,
       // With the key, which is not stored: a short prompt could be guessed from a hash of it alone.
-      body: hash(key, sha256Of(call.source.text)),
+      body: hash(key, sha256Of(call.source.raw)),
     },
     hasEventIds: true,
     isFirst: false,
@@ -80,7 +80,7 @@ const RETRIES_KEPT_MS = 10 * MINUTE_MS;
 const readRetried = ({ call, model }: CheckedCall): Attempt => {
   const count = call.header('x-stainless-retry-count');
   const { name: route } = call.protocol;
-  const body = hash(call.caller.keyId, sha256Of(call.source.text));
+  const body = hash(call.caller.keyId, sha256Of(call.source.raw));
   return {
     id: hash('retries', route, model.id, body),
     fingerprint: { route, model: model.id, body },

@@ -60,7 +60,7 @@ const tooLarge = () =>
 const sourceOf = (value: Json): JsonSource => {
   const text = JSON.stringify(value);
   if (text.length > MAX_LENGTH) throw tooLarge();
-  return { text, bytes: Buffer.byteLength(text), nodes: outlineOf(text, FREE).nodes, value };
+  return { raw: text, bytes: Buffer.byteLength(text), nodes: outlineOf(text, FREE).nodes, value };
 };
 
 /** The request as if it held its whole conversation: no provider gets to see the state. */

@@ -135,7 +135,7 @@ export const sentFor = (
   const text = textFor(from, turns, step, isEscaped);
   const value = parseWritten(text) as Json;
   const { nodes } = outlineOf(text, FREE);
-  const source = { text, bytes: Buffer.byteLength(text), nodes, value };
+  const source = { raw: text, bytes: Buffer.byteLength(text), nodes, value };
   const decoded: GenerationRequest = {
     ...callerProtocols[from].decodeRequest(value, step.headers),
     ...(step.isUnmarked && { isUnmarked: true as const }),

@@ -2,16 +2,15 @@ import { decodeUri, isRecord, withoutSpelling } from '../../support/readers.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
 import { parseWritten } from './numbers.ts';
 import { FREE, type Nodes, outlineOf } from './outline.ts';
+import type { Raw } from './raw.ts';
 
 /** Readers for external JSON: a value of the wrong type reads as absent, as upstreams send them. */
 export type Json = Record<string, unknown>;
 
 /** A JSON text, how many bytes were received, where its values are, and what it is parsed to. */
 export type JsonSource = {
-  text: string;
+  raw: Raw;
   bytes: number;
-  /** The text in UTF-8, if it was received so, without a byte order mark. */
-  utf8?: Uint8Array | undefined;
   nodes: Nodes;
   value: unknown;
   /** Names of members that were removed from all of them. */

@@ -1,7 +1,7 @@
 import type { Bytes } from '../../support/bytes.ts';
 import type { Json, JsonSource } from './json.ts';
 import { END, START } from './outline.ts';
-import { createSlicer, joinPieces } from './slices.ts';
+import { joinPieces, type Raw, sliceOf } from './raw.ts';
 import { childrenOf } from './splice.ts';
 
 /**
@@ -72,15 +72,15 @@ export const moveStrings = (value: Json, source: JsonSource): Bytes => {
   });
   // Half a pair, which only the arguments of a call can hold, looks like a mark.
   if (!isMarkable) return JSON.stringify(value);
-  const slice = createSlicer(source);
-  const strings = found.map(({ start, end }) => slice(start, end));
-  const pieces: (string | Uint8Array)[] = [];
+  const pieces: Raw[] = [];
   let written = 0;
   for (const { index, 0: mark, 1: number } of marked.matchAll(MARKS)) {
-    const string = strings[Number(number)];
-    if (string) pieces.push(marked.slice(written, index), string);
+    const string = found[Number(number)];
+    if (string) {
+      pieces.push(marked.slice(written, index), sliceOf(source.raw, string.start, string.end));
+    }
     written = index + mark.length;
   }
   pieces.push(marked.slice(written));
-  return joinPieces(pieces, source);
+  return joinPieces(pieces, source.raw);
 };

@@ -1,6 +1,6 @@
 import { isRecord, withoutSpelling } from '../../support/readers.ts';
 import { FREE, outlineOf, type Place } from './outline.ts';
-import { endOfString } from './strings.ts';
+import { type Raw, textAt } from './raw.ts';
 
 /**
  * Numbers stay as they were written until the router computes with them: `1849173641234567891` is an id of a caller's tool,
@@ -10,20 +10,20 @@ import { endOfString } from './strings.ts';
 /** What may hold a number that JavaScript writes in another way; a text in quotes may look so too. */
 const SUSPECT = /(?:^|[:,[])\s*-?(?:0(?<=-0)|\d+[.eE]|\d{16})/;
 
-const keyAt = (text: string, step: number): string | number =>
-  step < 0 ? -1 - step : JSON.parse(text.slice(step, endOfString(text, step + 1) + 1));
+const keyAt = (raw: Raw, [start, end]: Place['steps'][number]): string | number =>
+  start < 0 ? -1 - start : JSON.parse(textAt(raw, start, end));
 
 const memberOf = (holder: unknown, key: string | number): unknown =>
   typeof holder === 'object' && holder !== null && Object.hasOwn(holder, key)
     ? (holder as Record<string | number, unknown>)[key]
     : undefined;
 
-/** The parsed `text` with the numbers at `places` as they were written. Of a repeated name the last one was read. */
-export const withWrittenNumbers = (text: string, value: unknown, places: Place[]): unknown => {
+/** The parsed `raw` with the numbers at `places` as they were written. Of a repeated name the last one was read. */
+export const withWrittenNumbers = (raw: Raw, value: unknown, places: Place[]): unknown => {
   let root = value;
   for (const { steps, start, end } of places) {
-    const keys = steps.map((step) => keyAt(text, step));
-    const source = text.slice(start, end);
+    const keys = steps.map((step) => keyAt(raw, step));
+    const source = textAt(raw, start, end);
     const last = keys.pop();
     const holder = keys.reduce(memberOf, root);
     const read = last === undefined ? root : memberOf(holder, last);

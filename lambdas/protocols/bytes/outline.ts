@@ -1,9 +1,10 @@
+import type { Raw } from './raw.ts';
 import { endOfString } from './strings.ts';
 
 /** A number that JavaScript would write in another way, by the way to it from the outermost value. */
 export type Place = {
-  /** Of each level: where the name of the member begins, or -1 minus the index of the item. */
-  steps: number[];
+  /** Of each level: where the name of the member begins and ends; of an item -1 minus its index, twice. */
+  steps: [number, number][];
   start: number;
   end: number;
 };
@@ -40,9 +41,9 @@ const SAFE_DIGITS = 15;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
-const OPEN_LIST = 0x5b;
+export const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
-const OPEN_OBJECT = 0x7b;
+export const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const NUMBER = /[-+.\deE]*/y;
 const WORD = /[a-z]*/y;
@@ -61,10 +62,11 @@ const isSpelledSo = (source: string): boolean =>
 const createLevels = (limits: Limits) => {
   const nodes: Nodes = [];
   const places: Place[] = [];
-  /** Of each: its node, how many commas it has so far, and where the name of its member begins; -1 in a list. */
+  /** Of each: its node, how many commas it has so far, and where the name of its member begins, -1 in a list, and ends. */
   const opened = [0];
   const commas = [0];
   const nameAt = [-1];
+  const nameEnd = [-1];
   /** Whether the next string of an object is a name. */
   const isNaming = [false];
   let [depth, values, names] = [0, 0, 0];
@@ -106,15 +108,18 @@ const createLevels = (limits: Limits) => {
 
   return {
     string: (start: number, end: number): void => {
-      if (isNaming[depth]) nameAt[depth] = start;
-      else leaf(start, end);
+      if (isNaming[depth]) {
+        nameAt[depth] = start;
+        nameEnd[depth] = end;
+      } else leaf(start, end);
     },
-    number: (text: string, start: number, end: number): void => {
+    number: (source: string, start: number, end: number): void => {
       leaf(start, end);
-      if (isSpelledSo(text.slice(start, end)) || places.length >= MAX_PLACES) return;
-      const steps = Array.from({ length: depth }, (_, level) => {
+      if (isSpelledSo(source) || places.length >= MAX_PLACES) return;
+      const steps = Array.from({ length: depth }, (_, level): [number, number] => {
         const at = nameAt[level + 1] ?? 0;
-        return at >= 0 ? at : -1 - (commas[level + 1] ?? 0);
+        const item = -1 - (commas[level + 1] ?? 0);
+        return at >= 0 ? [at, nameEnd[level + 1] ?? 0] : [item, item];
       });
       places.push({ steps, start, end });
     },
@@ -146,27 +151,54 @@ const createLevels = (limits: Limits) => {
 const isNumber = (code: number): boolean => (code >= 0x30 && code <= 0x39) || code === 0x2d;
 const isLetter = (code: number): boolean => code >= 0x61 && code <= 0x7a;
 
-/** Reads a text without recursion, up to the first limit that it exceeds. The text may be no JSON. */
-export const outlineOf = (text: string, limits: Limits): Outline => {
-  const levels = createLevels(limits);
+/** Where the string, the number or the word ends that begins at a place; a sign has no end. */
+const endOfToken = (code: number, text: string, start: number): number | undefined => {
+  if (code === QUOTE) return endOfString(text, start + 1) + 1;
+  if (isNumber(code)) return endOf(NUMBER, text, start);
+  return isLetter(code) ? endOf(WORD, text, start) : undefined;
+};
+
+type Levels = ReturnType<typeof createLevels>;
+
+/** A part of a text, and where it begins. */
+type Part = { text: string; from: number; isLast: boolean };
+
+/** Reads a part up to a token that may go on behind it. Returns how much it read, or the limit that was exceeded. */
+const readPart = ({ text, from, isLast }: Part, levels: Levels): number | keyof Limits => {
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index);
-    if (code === QUOTE) {
-      const end = endOfString(text, index + 1);
-      levels.string(index, end + 1);
-      index = end;
-    } else if (isNumber(code)) {
-      const end = endOf(NUMBER, text, index);
-      levels.number(text, index, end);
-      index = end - 1;
-    } else if (isLetter(code)) {
-      const end = endOf(WORD, text, index);
-      levels.word(index, end);
-      index = end - 1;
-    } else {
-      const exceeded = levels.sign(code, index);
-      if (exceeded !== undefined) return { ...levels.outline(), exceeded };
+    const end = endOfToken(code, text, index);
+    if (end === undefined) {
+      const exceeded = levels.sign(code, from + index);
+      if (exceeded !== undefined) return exceeded;
+      continue;
     }
+    if (end >= text.length && !isLast) return index;
+    if (code === QUOTE) levels.string(from + index, from + end);
+    else if (isLetter(code)) levels.word(from + index, from + end);
+    else levels.number(text.slice(index, end), from + index, from + end);
+    index = end - 1;
   }
-  return levels.outline();
+  return text.length;
+};
+
+/** Bytes that are read as one text: a larger one gets new pages, which the system takes longer to clear than to copy. */
+const PART = 65_536;
+
+/** Reads a text without recursion, up to the first limit that it exceeds. The text may be no JSON. */
+export const outlineOf = (raw: Raw, limits: Limits): Outline => {
+  const levels = createLevels(limits);
+  const isText = typeof raw === 'string';
+  let size = isText ? raw.length : PART;
+  for (let from = 0; ; ) {
+    const isLast = from + size >= raw.length;
+    // Each byte is a character: those of JSON's signs are in no other character of UTF-8.
+    const text = isText ? raw : raw.toString('latin1', from, from + size);
+    const read = readPart({ text, from, isLast }, levels);
+    if (typeof read === 'string') return { ...levels.outline(), exceeded: read };
+    if (isLast) return levels.outline();
+    // A string that fills the part is read again with more behind it.
+    size = read === 0 ? 2 * size : PART;
+    from += read;
+  }
 };

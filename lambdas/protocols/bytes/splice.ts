@@ -1,7 +1,18 @@
 import type { Bytes } from '../../support/bytes.ts';
 import type { JsonSource } from './json.ts';
-import { END, FREE, NAME, NEXT, NODE, type Nodes, outlineOf, START } from './outline.ts';
-import { createSlicer, joinPieces } from './slices.ts';
+import {
+  END,
+  FREE,
+  NAME,
+  NEXT,
+  NODE,
+  type Nodes,
+  OPEN_LIST,
+  OPEN_OBJECT,
+  outlineOf,
+  START,
+} from './outline.ts';
+import { codeAt, joinPieces, type Raw, sliceOf, textAt } from './raw.ts';
 
 /** What is written at one place of a JSON text; a member that is absent, or the item behind the last one, is added. */
 export type Edit = { path: readonly (string | number)[]; set?: unknown; remove?: true };
@@ -30,15 +41,14 @@ const nodeOf = (edits: readonly Edit[]): Node => {
 
 const numberAt = (nodes: Nodes, node: number, offset: number): number => nodes[node + offset] ?? 0;
 
-type Written = Pick<JsonSource, 'text' | 'nodes'>;
+type Written = Pick<JsonSource, 'raw' | 'nodes'>;
 
 /** A member or an item: from its name, or its value, to its end. */
 type Child = { node: number; key: string | number; start: number; end: number };
 
-const nameOf = ({ text, nodes }: Written, node: number): string => {
-  const start = numberAt(nodes, node, NAME);
-  const end = text.lastIndexOf('"', numberAt(nodes, node, START) - 1);
-  const name = text.slice(start + 1, end);
+const nameOf = ({ raw, nodes }: Written, node: number): string => {
+  const text = textAt(raw, numberAt(nodes, node, NAME), numberAt(nodes, node, START));
+  const name = text.slice(1, text.lastIndexOf('"'));
   return name.includes('\\') ? JSON.parse(`"${name}"`) : name;
 };
 
@@ -76,8 +86,10 @@ const additions = ({ inner }: Node, children: Child[], isList: boolean): string[
   );
 };
 
-const isHolder = ({ text }: Written, start: number): boolean =>
-  text[start] === '{' || text[start] === '[';
+const isHolder = ({ raw }: Written, start: number): boolean => {
+  const code = codeAt(raw, start);
+  return code === OPEN_OBJECT || code === OPEN_LIST;
+};
 
 /** What is in an object or a list. */
 export const childrenOf = (text: Written, holder: number): Child[] => {
@@ -97,7 +109,7 @@ export const childrenOf = (text: Written, holder: number): Child[] => {
 /** How a member of an object was written; empty if it has none of that name. */
 export const memberText = (text: Written, name: string): string => {
   const member = childrenOf(text, 0).findLast(({ key }) => key === name);
-  return member ? text.text.slice(numberAt(text.nodes, member.node, START), member.end) : '';
+  return member ? textAt(text.raw, numberAt(text.nodes, member.node, START), member.end) : '';
 };
 
 /** Adds the cuts that make the edits within an object or a list. */
@@ -115,7 +127,7 @@ const cutWithin = (text: Written, holder: number, within: Node, cuts: Cut[]): vo
   const isRemoved = ({ key }: Child) => within.inner.get(key)?.edit?.remove === true;
   const from = numberAt(text.nodes, holder, START);
   cuts.push(...removals(children, isRemoved, from));
-  const isList = text.text[from] === '[';
+  const isList = codeAt(text.raw, from) === OPEN_LIST;
   const added = additions(within, children, isList).join(',');
   if (added === '') return;
   const comma = children.every(isRemoved) ? '' : ',';
@@ -137,7 +149,7 @@ const cutsOf = (text: Written, edits: readonly Edit[]): Cut[] => {
 export const spliceText = (text: string, edits: readonly Edit[]): string => {
   if (edits.length === 0) return text;
   let [spliced, from] = ['', 0];
-  for (const cut of cutsOf({ text, nodes: outlineOf(text, FREE).nodes }, edits)) {
+  for (const cut of cutsOf({ raw: text, nodes: outlineOf(text, FREE).nodes }, edits)) {
     spliced += text.slice(from, cut.start) + cut.text;
     from = cut.end;
   }
@@ -146,14 +158,13 @@ export const spliceText = (text: string, edits: readonly Edit[]): string => {
 
 /** A received object with edits, everything else byte for byte; without any the received bytes or text. */
 export const splice = (source: JsonSource, edits: readonly Edit[]): Bytes => {
-  if (edits.length === 0) return joinPieces([source.utf8 ?? source.text], source);
-  const pieces: (string | Uint8Array)[] = [];
-  const slice = createSlicer(source);
+  const { raw } = source;
+  const pieces: Raw[] = [];
   let from = 0;
-  for (const { start, end, text } of cutsOf(source, edits)) {
-    pieces.push(slice(from, start), text);
+  for (const { start, end, text } of edits.length === 0 ? [] : cutsOf(source, edits)) {
+    pieces.push(sliceOf(raw, from, start), text);
     from = end;
   }
-  pieces.push(slice(from));
-  return joinPieces(pieces, source);
+  pieces.push(from === 0 ? raw : sliceOf(raw, from));
+  return joinPieces(pieces, raw);
 };

@@ -1,0 +1,27 @@
+import type { Bytes } from '../../support/bytes.ts';
+
+/** A JSON text as it was received: its bytes in UTF-8, without a byte order mark, or its characters. Places count either. */
+export type Raw = string | Buffer;
+
+/** What is between two places. */
+export const textAt = (raw: Raw, start: number, end?: number): string =>
+  typeof raw === 'string' ? raw.slice(start, end) : raw.toString('utf8', start, end);
+
+/** The code of the sign of JSON at a place. */
+export const codeAt = (raw: Raw, place: number): number | undefined =>
+  typeof raw === 'string' ? raw.charCodeAt(place) : raw[place];
+
+/** What is between two places, or behind one, not copied. */
+export const sliceOf = (raw: Raw, start: number, end?: number): Raw =>
+  typeof raw === 'string' ? raw.slice(start, end) : raw.subarray(start, end);
+
+/** Characters of a text that is encoded piece by piece: as one, Node reserves three bytes for each of them to send it. */
+const LARGE_TEXT = 256_000;
+
+/** Pieces of what is sent, as one text if `received` is one of ordinary size. */
+export const joinPieces = (pieces: Raw[], received: Raw): Bytes =>
+  typeof received === 'string' && received.length < LARGE_TEXT
+    ? pieces.join('')
+    : pieces
+        .filter(({ length }) => length > 0)
+        .map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece));
