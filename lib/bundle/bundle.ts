@@ -74,6 +74,12 @@ const lateParts = (protocols: Set<string>): Parts => {
 };
 
 /**
+ * Parts that translate requests. Where targets have several protocols, they are loaded while the function starts, since Lambda
+ * gives that more CPU than a request.
+ */
+const TRANSLATION = ['#late/crossing', '#late/encoders'];
+
+/**
  * Bundles an entry for Lambda; synth deploys the result and tests load it.
  * @throws on build errors, or if the catalog is not valid.
  */
@@ -89,6 +95,7 @@ export const bundle = ({
   return withParsedModels(catalog, ({ file: models, protocols }) => {
     const { scripts, sources } = buildWithParts(entry, {
       parts: lateParts(protocols),
+      early: protocols.size > 1 ? TRANSLATION : [],
       stubs: dirname(models),
       file: fileName,
       options: {

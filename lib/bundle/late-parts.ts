@@ -87,8 +87,8 @@ const sharedBy = (
   return [...needed].map(([path, values]) => [path, [...values].sort()]);
 };
 
-/** An entry that also exports what the parts share with it. */
-const entryWith = (entry: string, shared: Shared): string => {
+/** An entry that also exports what the parts share with it, and then loads some of them. */
+const entryWith = (entry: string, shared: Shared, early: string[]): string => {
   const aliased = shared.map(([, names], index) =>
     names.map((name) => [name, `s${index}_${name}`]),
   );
@@ -97,7 +97,8 @@ const entryWith = (entry: string, shared: Shared): string => {
     return `import { ${bindings.join(', ')} } from './${shared[index]?.[0]}';`;
   });
   const members = aliased.map((pairs) => `{ ${pairs.map((pair) => pair.join(': ')).join(', ')} }`);
-  return `${lines.join('\n')}\nexport * from './${entry}';\nexport const shared = [${members.join(', ')}];`;
+  const loads = early.map((specifier) => `require('./${fileOf(specifier)}.cjs');`);
+  return `${lines.join('\n')}\nexport * from './${entry}';\nexport const shared = [${members.join(', ')}];\n${loads.join('\n')}`;
 };
 
 /** A source and every other that it imports, directly or through others. */
@@ -141,11 +142,14 @@ export const buildWithParts = (
   entry: string,
   {
     parts,
+    early,
     stubs,
     file,
     options,
   }: {
     parts: Parts;
+    /** Those that are loaded with the bundle, if the entry reaches them. */
+    early: string[];
     /** An empty folder, for the sources that stand for parts. */
     stubs: string;
     /** Name of the bundle's script. */
@@ -189,7 +193,11 @@ export const buildWithParts = (
     (path in main || held.filter((holder) => path in holder).length > 1);
   const ofParts = new Set([...reached.values()].flatMap((sources) => [...sources]));
   const shared = sharedBy(ofParts, { ...metafile, root, isShared });
-  const contents = entryWith(entry, shared);
+  const contents = entryWith(
+    entry,
+    shared,
+    early.filter((specifier) => reached.has(specifier)),
+  );
   const builds = [
     run({ stdin: { contents, resolveDir: root, sourcefile: MAIN } }),
     run({

@@ -45,6 +45,9 @@ const PARTS = {
   'late-share-store.cjs': 2,
 };
 
+/** Those that a catalog whose targets have several protocols loads at the start. */
+const TRANSLATION = ['late-crossing.cjs', 'late-encoders.cjs'];
+
 /**
  * Replaces the Lambda runtime: sends one event, with the network disabled unless the services of AWS are at another
  * address, and reports how often a host name was compared with Node's expressions of addresses.
@@ -131,10 +134,10 @@ const env = {
 } satisfies RouterEnv;
 
 /** Response of the bundle to an event, in a fresh process without node_modules. */
-const invoke = (event: object, variables: Variables = {}) => {
+const invoke = (event: object, variables: Variables = {}, script = file) => {
   const runtime = join(outdir, 'runtime.cjs');
   writeFileSync(runtime, RUNTIME);
-  const run = spawnSync(process.execPath, [runtime, file, JSON.stringify(event)], {
+  const run = spawnSync(process.execPath, [runtime, script, JSON.stringify(event)], {
     cwd: outdir,
     encoding: 'utf8',
     env: {
@@ -151,7 +154,11 @@ const invoke = (event: object, variables: Variables = {}) => {
 const send = (
   method: string,
   path: string,
-  { headers: sent = {}, variables = {} }: { headers?: Variables; variables?: Variables } = {},
+  {
+    headers: sent = {},
+    variables = {},
+    script = file,
+  }: { headers?: Variables; variables?: Variables; script?: string } = {},
 ) =>
   invoke(
     {
@@ -163,6 +170,7 @@ const send = (
       isBase64Encoded: false,
     },
     variables,
+    script,
   );
 
 describe('the bundle of the router function', () => {
@@ -193,23 +201,34 @@ describe('the bundle of the router function', () => {
     expect(send('GET', '/').missing).toEqual([]);
   });
 
-  test('a request of chat or messages, and one without a route, load no late part of the bundle', () => {
+  test('a request of chat or messages, and one without a route, load no late part but what translates, at the start', () => {
     for (const path of ['/v1/chat/completions', '/v1/messages', '/v1/nothing']) {
-      expect(send('POST', path).parts).toEqual([]);
+      expect(send('POST', path).parts).toEqual(TRANSLATION);
     }
+  });
+
+  test('a bundle whose targets have one protocol loads no late part at its start', () => {
+    const catalog = join(outdir, 'models.json');
+    const [model] = JSON.parse(readFileSync('lambdas/catalog/models.json', 'utf8'));
+    writeFileSync(catalog, JSON.stringify([{ ...model, targets: [model.targets[0]] }]));
+    const { file: script } = bundle({
+      ...{ entry: 'lambdas/router.ts', catalog },
+      outdir: join(outdir, 'one'),
+    });
+    expect(send('POST', '/v1/messages', { script }).parts).toEqual([]);
   });
 
   test('a request of responses loads the part of its protocol, and is rejected in its format', () => {
     const { status, body, parts } = send('POST', '/v1/responses');
-    expect([status, parts]).toEqual([401, ['late-responses.cjs']]);
+    expect([status, parts]).toEqual([401, [...TRANSLATION, 'late-responses.cjs']]);
     expect(JSON.parse(body)).toMatchObject({ error: { code: 'invalid_api_key' } });
   });
 
-  test("the schedule's event of webhooks loads no late part in a stage that stores no responses", () => {
+  test("the schedule's event of webhooks loads no further late part in a stage that stores no responses", () => {
     expect(invoke({ job: 'webhooks' })).toMatchObject({
       status: 0,
       body: '',
-      parts: [],
+      parts: TRANSLATION,
       log: [''],
     });
   });
