@@ -1,22 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { createRequire } from 'node:module';
-import { promisify } from 'node:util';
 import models from '../../lambdas/catalog/models.json' with { type: 'json' };
 import { parseModels } from '../../lambdas/catalog/parse-models.ts';
-import { type AttributeMap, toAttributes } from '../../lambdas/stores/dynamo/client.ts';
-import type { DynamoCalls, DynamoClient } from '../../lambdas/stores/dynamo/dynamo-client.ts';
-import { createDynamoRecordStore } from '../../lambdas/stores/dynamo/record-store.ts';
+import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
 import type { RequestRecord } from '../../lambdas/stores/record-store.ts';
-import { dayOf } from '../../lambdas/support/clock.ts';
+import { DAY_MS, dayOf, systemClock } from '../../lambdas/support/clock.ts';
 import { newRequestId } from '../../lambdas/support/ids.ts';
+import { openFolder } from '../../local/database/folder.ts';
+import { createMemoryDatabase } from '../../local/database/memory.ts';
+import { openStores } from '../../local/local-stores.ts';
 import { type LocalRouter, startLocal } from '../../local/start.ts';
-import { TABLE_NAMES } from '../../test/support/dynamo.ts';
 
 const PROJECTS = 9;
-const KEYS = 500;
-const CALLS_AT_ONCE = 20;
-/** Items that are put at once. */
-const BATCH = 50;
 
 export type Owner = { keyId: string; meterId: string; projectId: string };
 
@@ -49,98 +43,44 @@ export const recordAt = (index: number, owner: Owner, startedAt: number): Reques
   };
 };
 
-/** Runs `work` for the numbers below `count`, some at once. */
-const inParallel = async (
-  count: number,
-  work: (index: number) => Promise<unknown>,
-): Promise<void> => {
-  let next = 0;
-  const worker = async () => {
-    while (next < count) {
-      next += 1;
-      await work(next - 1);
-    }
-  };
-  await Promise.all(Array.from({ length: CALLS_AT_ONCE }, worker));
+type Seed = {
+  records: number;
+  /** @default 500 */
+  keys?: number;
+  /** @default the memory of this process */
+  folder?: string | undefined;
 };
 
-type Done<Result> = (error: unknown, result?: Result) => void;
-type Put = { type: 'put'; key: string; value: AttributeMap };
-/** The part of dynalite behind its HTTP API: a million conditional writes through that last half an hour. */
-type EmbeddedTables = {
-  getTable(name: string, done: Done<object>): void;
-  getItemDb(name: string): { batch(puts: Put[], done: Done<void>): void };
-};
-type Dynalite = {
-  create(options: object): EmbeddedTables;
-  createKey(item: AttributeMap, table: object): string;
-};
-const dynalite = createRequire(import.meta.url)('dynalite/db') as Dynalite;
-
-/** A local router, and what holds its tables. */
-const startWithTables = async () => {
-  const { create } = dynalite;
-  const { promise, resolve } = Promise.withResolvers<EmbeddedTables>();
-  dynalite.create = (options) => {
-    const tables = create(options);
-    resolve(tables);
-    return tables;
-  };
-  const router = await startLocal();
-  dynalite.create = create;
-  return { router, tables: await promise };
-};
-
-/** The items that the store writes for records. */
-const itemsOf = async (written: RequestRecord[]): Promise<AttributeMap[]> => {
-  const items: AttributeMap[] = [];
-  const collect = async (_: string, input: DynamoCalls['UpdateItem']['input']) => {
-    const { Key, ExpressionAttributeNames: names = {}, ExpressionAttributeValues = {} } = input;
-    const values = Object.entries(ExpressionAttributeValues).map(
-      ([name, value]) => [names[`#${name.slice(1)}`] ?? name, value] as const,
-    );
-    items.push(toAttributes({ ...Key, ...Object.fromEntries(values) }));
-    return {};
-  };
-  const client = { call: collect, destroy: () => undefined } as unknown as DynamoClient;
-  const store = createDynamoRecordStore({ client, tableName: TABLE_NAMES.records });
-  for (const record of written) await store.putRecord(record, 1);
-  return items;
-};
-
-/** A local router with keys and records; `key` is one of its keys. */
-export const seedRouter = async (count: number): Promise<{ router: LocalRouter; key: string }> => {
-  const { router, tables } = await startWithTables();
-  const post = async (path: string, body: object): Promise<Record<string, string>> => {
-    const headers = { 'content-type': 'application/json' };
-    const init = { method: 'POST', headers, body: JSON.stringify(body) };
-    const response = await fetch(`${router.baseUrl}/admin${path}`, init);
-    if (!response.ok) throw new Error(await response.text());
-    return (await response.json()) as Record<string, string>;
-  };
+/** A local router on stores with keys, and records of requests that began today; `key` is one of its keys. */
+export const seedRouter = async ({ records, keys: count = 500, folder }: Seed) => {
+  const database = folder
+    ? await openFolder({ folder, onFailure: console.error })
+    : createMemoryDatabase();
+  const stores = openStores(systemClock, database);
+  const { keys, plans, projects, meters, records: recordStore } = stores.parts;
   const ids = Array.from({ length: PROJECTS }, (_, index) =>
     index === 0 ? 'local' : `project-${index}`,
   );
-  for (const id of ids.slice(1)) await post('/projects', { id });
+  for (const id of ids) await projects.createProject({ id, createdAt: Date.now() });
+  await plans.putPlan({ id: 'bench', rpm: 600, quota: 100_000, period: 'month' });
+  const lifecycle = createKeyLifecycle({ keys, meters, clock: systemClock, randomBytes });
   const owners: Owner[] = [];
-  await inParallel(KEYS, async (index) => {
-    const projectId = ids[index % ids.length] ?? '';
-    const { id = '', meter = id } = await post(`/projects/${projectId}/keys`, { plan: 'local' });
-    owners.push({ keyId: id, meterId: meter, projectId });
-  });
-  const table = (await promisify(tables.getTable)(TABLE_NAMES.records)) ?? {};
-  const records = tables.getItemDb(TABLE_NAMES.records);
-  for (let first = 0; first < count; first += BATCH) {
-    const written = Array.from({ length: Math.min(BATCH, count - first) }, (_, place) => {
-      const owner = owners[(first + place) % owners.length];
-      if (!owner) throw new Error('There are no keys.');
-      // Begun now: a local server expects no record of an earlier request.
-      return recordAt(first + place, owner, Date.now());
-    });
-    const puts = (await itemsOf(written)).map(
-      (value): Put => ({ type: 'put', key: dynalite.createKey(value, table), value }),
-    );
-    await promisify(records.batch)(puts);
+  let key = '';
+  for (let index = 0; index < count; index += 1) {
+    const projectId = ids[index % 2 === 0 ? 0 : index % ids.length] ?? '';
+    const created = await lifecycle.create({ projectId, planId: 'bench', name: `key ${index}` });
+    owners.push({ ...created.record, projectId });
+    key ||= created.key;
   }
-  return { router, key: router.key };
+  const now = Date.now();
+  const midnight = Math.floor(now / DAY_MS) * DAY_MS;
+  for (let index = 0; index < records; index += 1) {
+    const owner = owners[index % owners.length];
+    if (!owner) throw new Error('There are no keys.');
+    const { keyId, meterId, projectId } = owner;
+    const startedAt = midnight + Math.floor(((now - midnight) * index) / records);
+    await recordStore.putRecord(recordAt(index, { keyId, meterId, projectId }, startedAt), 1);
+  }
+  const router: LocalRouter = await startLocal({ stores });
+  return { router, key };
 };

@@ -22,7 +22,7 @@ const byNewest = (one: KeyRow, other: KeyRow): number =>
 export type KeyQuery = { q: string; status: string; cursor?: string | undefined };
 
 /** Rows that are loaded and drawn at once; the API returns no more counts. */
-const PAGE_SIZE = 200;
+const PAGE_SIZE = 100;
 const WHOLE_KEY = /mrk_live_[0-9A-Za-z]{30,}/;
 const START_LENGTH = 13;
 
@@ -70,21 +70,32 @@ export const loadRows = async (
 ): Promise<PagedList<KeyRow>> => {
   const query = { ...filter, limit: PAGE_SIZE };
   const [page, counts] = await Promise.all([
-    api(
-      'keys.list',
-      { project },
-      { ...query, ...(filter.cursor === undefined && { count: true }) },
-    ),
+    api('keys.list', { project }, query),
     loadCounts(api, project, query),
   ]);
   const rows = page.data.map((row) => ({ ...row, counts: counts.get(row.id) }));
   return { ...page, data: rows.toSorted(byNewest) };
 };
 
+/** How many keys match: a read of each, for which the rows of a long list do not wait. */
+export const countKeys = async (api: Api, project: string, filter: KeyQuery): Promise<number> => {
+  const { total = 0 } = await api(
+    'keys.list',
+    { project },
+    { ...filter, cursor: undefined, limit: 1, count: true },
+  );
+  return total;
+};
+
 /** Upstream cost of this month by key, in dollars. */
-export const loadSpend = async (api: Api, project: string): Promise<Map<string, number>> => {
+export const loadSpend = async (
+  api: Api,
+  project: string,
+  rows: readonly KeyRow[],
+): Promise<Map<string, number>> => {
+  const keys = rows.map(({ id }) => id).join(',');
   const since = `${new Date().toISOString().slice(0, 7)}-01T00:00:00Z`;
-  const { data } = await api('usage', {}, { project, by: 'key', since });
+  const { data } = await api('usage', {}, { project, by: 'key', since, keys });
   return new Map(data.map(({ key = '', cost_usd: cost }) => [key, cost]));
 };
 

@@ -1,11 +1,10 @@
-import type { Key } from '../api/types.ts';
+import type { Key, PagedList } from '../api/types.ts';
 import { useShared } from '../parts/context.ts';
 import { csvOf, saveFile } from '../parts/csv.ts';
 import { Choices } from '../parts/field.tsx';
 import { KEY_STATUSES, useFilters } from '../parts/filters.ts';
 import { plural } from '../parts/format.ts';
 import { useLatest } from '../parts/latest.ts';
-import { useLoad } from '../parts/load.ts';
 import { announce } from '../parts/notice.tsx';
 import { Page } from '../parts/page.tsx';
 import { More, usePaged } from '../parts/paged.tsx';
@@ -16,6 +15,7 @@ import { useKeyActions } from './key-actions.tsx';
 import { KeyPage } from './key-page.tsx';
 import { KeyTable } from './key-table.tsx';
 import {
+  countKeys,
   findPasted,
   type KeyRow,
   loadRows,
@@ -72,17 +72,30 @@ const KeySearch = (props: { value: string; onChange: (text: string) => void }) =
 
 const useKeys = (project: string, q: string, status: string) => {
   const { api } = useShared().session;
-  const keys = usePaged<KeyRow>(`${project} ${status} ${q}`, (cursor) =>
-    loadRows(api, project, { q, status, cursor }),
-  );
-  const spend = useLoad(project, () => loadSpend(api, project));
+  /** What takes longer than the rows, which are shown before it. */
+  const complete = async ({ data, next_cursor: next }: PagedList<KeyRow>, isFirst: boolean) => {
+    const [spend, total] = await Promise.all([
+      loadSpend(api, project, data),
+      isFirst && next ? countKeys(api, project, { q, status }) : undefined,
+    ]);
+    const ids = new Set(data.map(({ id }) => id));
+    keys.change((list) => ({
+      ...list,
+      ...(total !== undefined && { total }),
+      data: list.data.map((row) =>
+        ids.has(row.id) ? { ...row, spend: spend.get(row.id) ?? 0 } : row,
+      ),
+    }));
+  };
+  const keys = usePaged<KeyRow>(`${project} ${status} ${q}`, async (cursor) => {
+    const page = await loadRows(api, project, { q, status, cursor });
+    // The cells stay empty where it fails.
+    if (page.data.length > 0) complete(page, cursor === undefined).catch(() => undefined);
+    return page;
+  });
   const change = (row: KeyRow) =>
     keys.change(({ data, ...rest }) => ({ ...rest, data: withKey(data, row) }));
-  const rows = (keys.value?.data ?? []).map((row) => ({
-    ...row,
-    spend: spend.value && (spend.value.get(row.id) ?? 0),
-  }));
-  return { keys, rows, change };
+  return { keys, rows: keys.value?.data ?? [], change };
 };
 
 const ProjectKeys = ({ project }: { project: string }) => {

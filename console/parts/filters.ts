@@ -98,10 +98,13 @@ const filtersOf = (page: string): Record<string, Filter> => (isFiltered(page) ? 
 const accepts = (filter: Filter | undefined, value: string): boolean =>
   filter === TEXT || (filter ?? []).some((option) => option.value === value);
 
+/** What every page may have: the project, and the column that its rows are sorted by. */
+const OF_EVERY_PAGE = ['project', 'sort'];
+
 /** `name=value` of the address that its page has no filter for: it shows more than the address asks for. */
 export const unknownFilters = ({ page, query }: Route): string[] =>
   [...query]
-    .filter(([name]) => name !== 'project')
+    .filter(([name]) => !OF_EVERY_PAGE.includes(name))
     .filter(
       ([name, value]) =>
         !Object.hasOwn(filtersOf(page), name) || !accepts(filtersOf(page)[name], value),
@@ -128,6 +131,7 @@ export const useFilters = <P extends FilteredPage>(page: P) => {
     const set = filters.filter(([name, filter]) => next[name] !== defaultOf(filter));
     return hrefOf(page, {
       project,
+      sort: route.query.get('sort') ?? undefined,
       ...Object.fromEntries(set.map(([name]) => [name, next[name]])),
     });
   };

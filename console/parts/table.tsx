@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { useShared } from './context.ts';
 import { count } from './format.ts';
+import { hrefOf, replaceHash } from './route.ts';
 
 type Key = string | number | undefined;
 
@@ -25,6 +27,9 @@ type TableProps<Row> = {
   look?: string;
 };
 
+/** Rows that are drawn at first: all are sorted and added up. */
+const MOST_DRAWN = 200;
+
 /** Values that are not known come last, in either direction. */
 const compare = (one: Key, other: Key, direction: number): number => {
   if (one === undefined || other === undefined)
@@ -42,8 +47,18 @@ const nextOrder = (order: Order | undefined, title: string, first: 1 | -1): Orde
   return order.direction === first ? { title, direction: first === 1 ? -1 : 1 } : undefined;
 };
 
+/** `Cost` from the lowest, `-Cost` from the highest. */
+const orderIn = (sort: string | null): Order | undefined => {
+  if (!sort) return undefined;
+  return sort.startsWith('-')
+    ? { title: sort.slice(1), direction: -1 }
+    : { title: sort, direction: 1 };
+};
+
+/** The order is in the address, so that another reader sees the same. */
 const useOrder = <Row,>(columns: readonly Column<Row>[], rows: readonly Row[]) => {
-  const [order, setOrder] = useState<Order>();
+  const { page, id, query } = useShared().route;
+  const order = orderIn(query.get('sort'));
   const by = columns.find(({ title }) => title === order?.title)?.sort;
   const sorted =
     by && order
@@ -51,7 +66,9 @@ const useOrder = <Row,>(columns: readonly Column<Row>[], rows: readonly Row[]) =
       : rows;
   const sortBy = (title: string, sort: (row: Row) => Key) => {
     const isNumber = rows.some((row) => typeof sort(row) === 'number');
-    setOrder(nextOrder(order, title, isNumber ? -1 : 1));
+    const next = nextOrder(order, title, isNumber ? -1 : 1);
+    const named = next && (next.direction === 1 ? next.title : `-${next.title}`);
+    replaceHash(hrefOf(page, { ...Object.fromEntries(query), id, sort: named }));
   };
   return { order, sorted, sortBy };
 };
@@ -60,6 +77,7 @@ const useOrder = <Row,>(columns: readonly Column<Row>[], rows: readonly Row[]) =
 export const Table = <Row,>(props: TableProps<Row>) => {
   const { caption, columns, rows, keyOf, classOf, look = '' } = props;
   const { order, sorted, sortBy } = useOrder(columns, rows);
+  const [most, setMost] = useState(MOST_DRAWN);
   const cells = (content: (column: Column<Row>) => ComponentChildren) =>
     columns.map((column) => {
       const { title, kind = '' } = column;
@@ -98,7 +116,7 @@ export const Table = <Row,>(props: TableProps<Row>) => {
           </tr>
         </thead>
         <tbody role="rowgroup">
-          {sorted.map((row) => (
+          {sorted.slice(0, most).map((row) => (
             <tr key={keyOf(row)} role="row" class={classOf?.(row) ?? ''}>
               {cells(({ cell }) => cell(row))}
             </tr>
@@ -110,6 +128,13 @@ export const Table = <Row,>(props: TableProps<Row>) => {
           </tfoot>
         )}
       </table>
+      {rows.length > most && (
+        <p class="more">
+          <button type="button" class="button" onClick={() => setMost(most + MOST_DRAWN)}>
+            {count(rows.length - most)} more
+          </button>
+        </p>
+      )}
     </div>
   );
 };

@@ -5,7 +5,7 @@ import { ageOf, publicRow, rowsIn } from '../history/read-usage.ts';
 import { isWhoGrouping, readGroups } from '../history/read-who.ts';
 import { DayTooLong, type Share } from '../history/share.ts';
 import { HISTORY_DAYS, type HistoryStore, type UsageRow } from '../stores/history-store.ts';
-import type { KeyStore } from '../stores/key-store.ts';
+import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import { UnreadableItem } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
@@ -22,7 +22,7 @@ export type HistoryParts = {
   history: Pick<HistoryStore, 'readRows' | 'readSpent' | 'readPeriods' | 'readProgress'>;
   reconcileProject: HistoryJob['reconcile'];
   projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
-  keys: Pick<KeyStore, 'listKeys'>;
+  keys: Pick<KeyStore, 'findKeyById' | 'listKeys'>;
   clock: Clock;
 };
 
@@ -93,6 +93,10 @@ const notOfOneKey = () =>
     },
   );
 
+/** The keys that a query names; undefined for all. */
+const keysIn = ({ key, keys }: Pick<UsageQuery, 'key' | 'keys'>): readonly string[] | undefined =>
+  keys ?? (key === undefined ? undefined : [key]);
+
 type Days = { from: string; to: string };
 
 /** The UTC days of a range of instants, of those that are kept. @throws ApiError 400 */
@@ -110,9 +114,15 @@ export const historyHandlers = ({
   clock,
 }: HistoryParts) => {
   /** Rows by key with its name and project. Names are looked up here: a log line or a record has the id only. */
-  const withNames = async <Row extends Record<string, unknown>>(rows: Row[], ids: string[]) => {
-    const all = (await Promise.all(ids.map((id) => keys.listKeys(id)))).flat();
-    const byId = new Map(all.map((record) => [record.keyId, record]));
+  const withNames = async <Row extends Record<string, unknown>>(
+    rows: Row[],
+    ids: string[],
+    wanted?: readonly string[],
+  ) => {
+    const recordsOf = (id: string): Promise<(KeyRecord | undefined)[]> =>
+      wanted ? Promise.all(wanted.map((key) => keys.findKeyById(id, key))) : keys.listKeys(id);
+    const all = (await Promise.all(ids.map(recordsOf))).flat();
+    const byId = new Map(all.flatMap((record) => (record ? [[record.keyId, record]] : [])));
     return rows.map((row) => {
       const { name = null, projectId: project = null } = byId.get(String(row.key)) ?? {};
       return { name, project, ...row };
@@ -133,14 +143,15 @@ export const historyHandlers = ({
   };
 
   /** The rows themselves, of one project on each page, so that an export of any size streams. */
-  const pageOf = async (ids: string[], days: Days, { cursor, key }: UsageQuery) => {
+  const pageOf = async (ids: string[], days: Days, { cursor, ...wanted }: UsageQuery) => {
+    const named = keysIn(wanted);
     const { projectId, after } = readCursor(cursor, ids);
     const index = ids.indexOf(projectId);
     if (index === -1) return { ...days, ...ageOf([], clock.now()), data: [], next_cursor: null };
     const age = await ageOfProjects([projectId]);
     const page = await readPage(rowsIn(history, { projectId, ...days, after }), {
       limit: PAGE_ROWS,
-      isWanted: ({ keyId }) => key === undefined || keyId === key,
+      isWanted: ({ keyId }) => named === undefined || named.includes(keyId),
       placeOf,
     });
     const next = page.next_cursor ?? ids[index + 1] ?? null;
@@ -149,19 +160,20 @@ export const historyHandlers = ({
 
   const usage: Operation<'usage'> = async ({ query: wanted, identity }) => {
     const now = clock.now();
-    const { since = now - DEFAULT_DAYS * DAY_MS, until = now + 1, by, key } = wanted;
+    const { since = now - DEFAULT_DAYS * DAY_MS, until = now + 1, by } = wanted;
+    const named = keysIn(wanted);
     const days = daysOf(since, until, now);
     const ids = await projectsOf(wanted, identity);
     if (by === undefined) return { status: 200, body: await pageOf(ids, days, wanted) };
     const age = await ageOfProjects(ids);
-    if (key !== undefined && isWhoGrouping(by)) throw notOfOneKey();
+    if (named && isWhoGrouping(by)) throw notOfOneKey();
     const ranges = ids.map((projectId) => ({ projectId, ...days }));
-    const read = await readGroups(limitRows(history), ranges, { by: [by], key });
+    const read = await readGroups(limitRows(history), ranges, { by: [by], keys: named });
     const {
       data: [sums = []],
       total,
     } = read;
-    const data = by === 'key' ? await withNames(limited(sums), ids) : limited(sums);
+    const data = by === 'key' ? await withNames(limited(sums), ids, named) : limited(sums);
     return { status: 200, body: { ...days, ...age, by, data, total, next_cursor: null } };
   };
 

@@ -37,8 +37,11 @@ const Count = z.number().multipleOf(1, 'must be an integer').min(0).max(1_000_00
 const Concurrency = Count.min(1);
 /** Of an e-mail address, the longest id; DynamoDB rejects a key above 2 KB. */
 export const MAX_ID_LENGTH = 128;
-export const Instant = z.iso
-  .datetime({ offset: true, error: 'must be a date and time such as 2027-01-31T00:00:00Z' })
+/** A date alone is its first instant, in UTC. */
+export const Instant = z
+  .union([z.iso.date(), z.iso.datetime({ offset: true })], {
+    error: 'must be a date such as 2027-01-31, or with a time: 2027-01-31T00:00:00Z',
+  })
   .transform((text) => Date.parse(text));
 export const Month = z
   .string()

@@ -31,15 +31,17 @@ export type KeyQuery = z.output<typeof KeyQuery>;
 /** Each key of a page is a read of its meter. */
 const MAX_METERS = 200;
 
+/** Ids with commas. */
+const KeyIds = z
+  .string()
+  .transform((ids) => ids.split(','))
+  .pipe(z.array(z.string().regex(KEY_ID)).max(MAX_METERS));
+
 /** Counts of a page of keys, or of the keys that it names. */
 const KeyUsageQuery = z.strictObject({
   ...KeyQuery.omit({ count: true }).shape,
   limit: limitOf(MAX_METERS),
-  keys: z
-    .string()
-    .transform((ids) => ids.split(','))
-    .pipe(z.array(z.string().regex(KEY_ID)).max(MAX_METERS))
-    .exactOptional(),
+  keys: KeyIds.exactOptional(),
 });
 
 const MemberQuery = z.strictObject({
@@ -64,6 +66,8 @@ const UsageQuery = z.strictObject({
     .exactOptional(),
   project: SoughtId.exactOptional(),
   key: SoughtId.exactOptional(),
+  /** Several keys: the sums of a page of a list. */
+  keys: KeyIds.exactOptional(),
   cursor: cursorOf(USAGE_CURSOR).exactOptional(),
 });
 export type UsageQuery = z.output<typeof UsageQuery>;

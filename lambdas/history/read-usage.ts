@@ -82,13 +82,14 @@ export const ageOf = (folded: (HistoryProgress | undefined)[], now: number) => {
   return { as_of: formatInstant(oldest), age_seconds: age };
 };
 
-/** Rows of a range, of one key if it is given. */
+/** Rows of a range, of some keys if they are given. */
 export async function* rowsIn(
   history: Pick<HistoryStore, 'readRows'>,
   range: DayRange,
-  keyId?: string,
+  keyIds?: readonly string[],
 ): AsyncGenerator<UsageRow, void, void> {
+  const wanted = keyIds && new Set(keyIds);
   for await (const rows of history.readRows(range)) {
-    for (const row of rows) if (keyId === undefined || row.keyId === keyId) yield row;
+    for (const row of rows) if (!wanted || wanted.has(row.keyId)) yield row;
   }
 }

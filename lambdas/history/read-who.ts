@@ -92,7 +92,7 @@ const createWhoGroups = (by: WhoGrouping) => {
 export const readGroups = async (
   history: Pick<HistoryStore, 'readRows' | 'readSpent'>,
   ranges: DayRange[],
-  { by, key }: { by: (Grouping | WhoGrouping)[]; key?: string | undefined },
+  { by, keys }: { by: (Grouping | WhoGrouping)[]; keys?: readonly string[] | undefined },
 ) => {
   const total = createUsageGroups('project');
   const groups = by.map((name) =>
@@ -100,7 +100,7 @@ export const readGroups = async (
   );
   for (const range of ranges) {
     for (const group of groups) if ('read' in group) await group.read(history, range);
-    for await (const row of rowsIn(history, range, key)) {
+    for await (const row of rowsIn(history, range, keys)) {
       total.add(row);
       for (const group of groups) if ('add' in group) group.add(row);
     }

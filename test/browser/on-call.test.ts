@@ -90,6 +90,35 @@ test('a click on a title sorts a table, a second turns it round, and a reader he
     await page.locator('th[aria-sort=descending]').waitFor();
     expect(await statuses()).toEqual((await statuses()).toSorted().reverse());
     expect(await page.locator('tfoot').innerText()).toMatch(/\d+ requests/);
+    const { hash } = new URL(page.url());
+    await withTab(hash, async ({ page: other }) => {
+      await other.locator('th[aria-sort=descending]', { hasText: 'Status' }).waitFor();
+      await other.getByText('Failed', { exact: true }).click();
+      await other.locator('th[aria-sort=descending]', { hasText: 'Status' }).waitFor();
+      expect(await other.getByRole('alert').count()).toBe(0);
+    });
+  });
+});
+
+test('a table of 500 rows draws 200 at first, and adds up all of them', async () => {
+  const users = Array.from({ length: 500 }, (_, index) => ({ user: `u${index}`, charged: 1 }));
+  await withTab('#/overview', async ({ page }) => {
+    await page.route('**/usage?by=user*', async (route) => {
+      // Chromium adds it after the interception.
+      const headers = { ...route.request().headers(), 'sec-fetch-site': 'same-origin' };
+      const response = await route.fetch({ headers });
+      const body = await response.json();
+      const [row] = body.data;
+      const data = users.map((one) => ({ ...row, ...one }));
+      await route.fulfill({ response, json: { ...body, data } });
+    });
+    await page.evaluate("location.hash = '#/usage?group=user'");
+    const rows = page.locator('section[aria-label=Breakdown] tbody tr');
+    await expect.poll(() => rows.count()).toBe(200);
+    await page.getByRole('button', { name: '300 more' }).click();
+    await page.getByRole('button', { name: '100 more' }).click();
+    await expect.poll(() => rows.count()).toBe(500);
+    expect(await page.getByRole('button', { name: /^\d+ more$/ }).count()).toBe(0);
   });
 });
 

@@ -122,6 +122,21 @@ describe('npm run admin', () => {
     expect((await cli('usage', '--by', 'week')).code).toBe(1);
   });
 
+  test('the admin API sums the keys that a query names, and takes a date without a time', async () => {
+    const ByKey = z.object({
+      data: z.array(z.looseObject({ key: z.string() })),
+      total: z.object({ charged: z.number() }),
+    });
+    const read = async (query: string): Promise<unknown> =>
+      (await fetch(`${router().baseUrl}/admin/usage?by=key&since=${TODAY}${query}`)).json();
+    const [first] = ByKey.parse(await read('')).data;
+    expect(ByKey.parse(await read(`&keys=${first?.key},key_unknown`)).data).toEqual([first]);
+    expect(ByKey.parse(await read('&keys=key_unknown'))).toMatchObject({ total: { charged: 0 } });
+    expect(await read('&until=yesterday')).toMatchObject({
+      error: { message: expect.stringContaining('until: must be a date such as') },
+    });
+  });
+
   test("statement prints a project's month by model and key, and that it is preliminary until the month is over", async () => {
     const { code, out } = await cli('statement', 'local', '--month', MONTH);
     expect(code).toBe(0);

@@ -1,0 +1,108 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import type { LocalRouter } from '../../local/start.ts';
+import { findChromium } from '../../test/browser/find-chromium.ts';
+
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
+
+/** The views of the console, with the text that each shows once its data is there. */
+const VIEWS = {
+  '#/overview': 'Charged requests',
+  '#/incidents': 'Incidents',
+  '#/budgets': 'Budgets',
+  '#/usage': 'From a cache',
+  '#/usage?group=key': 'From a cache',
+  '#/requests': '200 finished',
+  '#/requests?status=5xx': '503',
+  '#/models': '[0].targets[0]',
+  '#/playground': 'Models of the key appear here.',
+  '#/my-usage': 'The key stays in this page',
+  '#/keys?project=local': 'Used this period',
+  '#/plans': '100,000 a month',
+  '#/projects': 'A project owns keys',
+  '#/members': 'Members',
+  '#/audit': 'Audit',
+};
+
+/** Resolves in the frame in which the page shows the text and no place holder. */
+const SHOWN = `(text) => new Promise((resolve) => {
+  const look = () =>
+    document.querySelector('.skeleton') === null && document.body.innerText.includes(text)
+      ? resolve(performance.now())
+      : requestAnimationFrame(look);
+  look();
+})`;
+
+const shownAt = (page: Page, text: string): Promise<number> =>
+  page.evaluate(`(${SHOWN})(${JSON.stringify(text)})`);
+
+const quantile = (values: number[], share: number): string => {
+  const sorted = values.toSorted((one, other) => one - other);
+  return (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0).toFixed(0);
+};
+
+/** Milliseconds since the page's navigation began, its requests, and their bytes as they were sent. */
+const openFirst = async (browser: Browser, url: string, text: string) => {
+  const context = await browser.newContext({ reducedMotion: 'reduce' });
+  try {
+    const page = await context.newPage();
+    const session = await context.newCDPSession(page);
+    await session.send('Network.enable');
+    const sent = { requests: 0, bytes: 0 };
+    session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+      sent.requests += 1;
+      sent.bytes += encodedDataLength;
+    });
+    await page.goto(url);
+    const ms = await shownAt(page, text);
+    return { ms, ...sent };
+  } finally {
+    await context.close();
+  }
+};
+
+/** Milliseconds from a change of the address in an open page. */
+const openNext = async (page: Page, hash: string, text: string): Promise<number> => {
+  await page.evaluate(`location.hash = '#/plans'`);
+  await shownAt(page, 'a month');
+  await page.waitForLoadState('networkidle');
+  const start = await page.evaluate<number>(
+    `new Promise((resolve) => { location.hash = ${JSON.stringify(hash)}; const at = performance.now(); requestAnimationFrame(() => resolve(at)); })`,
+  );
+  return (await shownAt(page, text)) - start;
+};
+
+/** Prints what each view of the console takes in Chromium; `pictures` is a folder for a picture of each. */
+export const viewsOf = async (router: LocalRouter, pictures?: string) => {
+  const executablePath = findChromium();
+  if (executablePath === undefined) throw new Error('No Chromium on PATH: set CHROMIUM.');
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  const page = await browser.newPage({ reducedMotion: 'reduce' });
+  const errors: string[] = [];
+  page.on('pageerror', ({ message }) => errors.push(message));
+  await page.goto(`${router.baseUrl}/dashboard#/plans`);
+  console.log(
+    '| View | first, median ms | longest | requests | KB | from another view, median ms | longest |\n|---|---|---|---|---|---|---|',
+  );
+  for (const [hash, text] of Object.entries(VIEWS)) {
+    const first: Awaited<ReturnType<typeof openFirst>>[] = [];
+    const next: number[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      first.push(await openFirst(browser, `${router.baseUrl}/dashboard${hash}`, text));
+      if (hash !== '#/plans') next.push(await openNext(page, hash, text));
+    }
+    if (pictures !== undefined) {
+      mkdirSync(pictures, { recursive: true });
+      const name = hash.replaceAll(/\W+/g, '-').slice(1);
+      await page.screenshot({ path: join(pictures, `${name}.png`) });
+    }
+    const times = first.map(({ ms }) => ms);
+    const { requests = 0, bytes = 0 } = first.at(-1) ?? {};
+    const cells = [quantile(times, 0.5), quantile(times, 1), requests, (bytes / 1_000).toFixed(0)];
+    const later = next.length > 0 ? [quantile(next, 0.5), quantile(next, 1)] : ['–', '–'];
+    console.log(`| ${hash} | ${[...cells, ...later].join(' | ')} |`);
+  }
+  await browser.close();
+  if (errors.length > 0) throw new Error(errors.join('\n'));
+};
