@@ -31,7 +31,7 @@ else {
     folder: values.data,
   });
   console.log(`seeded after ${((performance.now() - start) / 1_000).toFixed(1)} s`);
-  if (part === 'views') await viewsOf(router, values.pictures);
+  if (part === 'views') await viewsOf(router, records, values.pictures);
   else await readsOf({ router, key, records });
   await router.close();
 }

@@ -12,6 +12,8 @@ export type CommandInput = {
   /** Milliseconds since the epoch. */
   now: number;
   env: Env;
+  /** Of how many more responses the command will make its own: for the bar of its progress. */
+  expect(responses: number): void;
 };
 
 /** A command as data: its arguments, its operation, and the format of its output. */
@@ -52,6 +54,8 @@ export type Command = {
    * @default one request
    */
   isPaged?: boolean;
+  /** On a terminal the output is shown anew every two seconds, unless `--once` or `--json` is given. */
+  isLive?: true;
   /** Columns of `--csv`. */
   csv?(input: CommandInput): string[];
   /** Formats the response, in place of a table or record. */

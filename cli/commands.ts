@@ -8,6 +8,7 @@ import { KEY_COMMANDS } from './key-commands.ts';
 import { MEMBER_COMMANDS } from './member-commands.ts';
 import type { OptionName } from './read-arguments.ts';
 import { REQUEST_COMMANDS } from './request-commands.ts';
+import { TOP } from './top.ts';
 import { USAGE_COMMANDS } from './usage-commands.ts';
 
 const PLAN_COLUMNS = [
@@ -115,5 +116,6 @@ export const COMMANDS: Record<string, Command> = {
   ...MEMBER_COMMANDS,
   ...USAGE_COMMANDS,
   ...EXPORT_COMMANDS,
+  top: TOP,
   apply: APPLY,
 };

@@ -40,8 +40,7 @@ const blockOf = (row: Row): string => {
 export const DOCTOR_COMMANDS: Record<string, Command> = {
   doctor: {
     options: ['no-calls'],
-    perform: async ({ options, now }, connection) =>
-      summaryOf(await runDoctor(connection, { now, noCalls: options['no-calls'] === true })),
+    perform: async (input, connection) => summaryOf(await runDoctor(connection, input)),
     lists: { checks: COLUMNS },
     note,
     failure,
@@ -54,8 +53,7 @@ export const DOCTOR_COMMANDS: Record<string, Command> = {
   },
   'targets test': {
     operands: { model: '[MODEL]' },
-    perform: async ({ operands: [model] }, connection) =>
-      summaryOf(await runTargetTests(connection, model)),
+    perform: async (input, connection) => summaryOf(await runTargetTests(connection, input)),
     lists: { checks: COLUMNS },
     note,
     failure,

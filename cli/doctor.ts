@@ -1,6 +1,7 @@
 import { type AdminClient, requestFor } from './admin-client.ts';
 import type { Check } from './check.ts';
 import { CliError, messageOf } from './cli-error.ts';
+import type { CommandInput } from './command.ts';
 import type { Connection } from './connection.ts';
 
 type Target = { place: string; model: string; upstream: string; calls: string[] };
@@ -62,8 +63,13 @@ const inTurns = async <T, R>(items: T[], work: (item: T) => Promise<R>): Promise
   return results;
 };
 
-const testTargets = async (send: AdminClient, targets: Target[]): Promise<Check[]> => {
+const testTargets = async (
+  send: AdminClient,
+  targets: Target[],
+  expect: CommandInput['expect'],
+): Promise<Check[]> => {
   const calls = targets.flatMap((target) => target.calls.map((call) => ({ target, call })));
+  expect(calls.length);
   return inTurns(calls, async ({ target: { place, model, upstream }, call }) => {
     const about = { check: `${call} call`, model, upstream };
     try {
@@ -77,11 +83,14 @@ const testTargets = async (send: AdminClient, targets: Target[]): Promise<Check[
 };
 
 /** Makes one call of each kind to every target, or to those of one model. @throws CliError 1 */
-export const runTargetTests = async ({ send }: Connection, model?: string): Promise<Check[]> => {
+export const runTargetTests = async (
+  { send }: Connection,
+  { operands: [model], expect }: Pick<CommandInput, 'operands' | 'expect'>,
+): Promise<Check[]> => {
   const { targets } = await send(requestFor('checks'));
   const all = isRows<Target>(targets) ? targets : [];
   const wanted = all.filter((target) => model === undefined || target.model === model);
-  if (wanted.length > 0) return testTargets(send, wanted);
+  if (wanted.length > 0) return testTargets(send, wanted, expect);
   const ids = [...new Set(all.map((target) => target.model))].join(', ');
   throw new CliError(1, `The catalog has no model '${model}'. It has: ${ids}.`);
 };
@@ -92,10 +101,10 @@ const unreachable = (error: unknown): CliError => {
   throw error;
 };
 
-/** Checks endpoints, clock, quotas, catalog, secret, tables and, unless `noCalls`, every target. */
+/** Checks endpoints, clock, quotas, catalog, secret, tables and, unless `--no-calls`, every target. */
 export const runDoctor = async (
   connection: Connection,
-  { now, noCalls }: { now: number; noCalls: boolean },
+  { now, options, expect }: Pick<CommandInput, 'now' | 'options' | 'expect'>,
 ): Promise<Check[]> => {
   const { send, addresses, checkQuotas } = connection;
   const startedAt = performance.now();
@@ -110,12 +119,12 @@ export const runDoctor = async (
     const check = 'admin API';
     return [...found, ...quotas, { check, result: 'failed', place: check, reason: answer.message }];
   }
-  const targets = noCalls || !isRows<Target>(answer.targets) ? [] : answer.targets;
+  const targets = options['no-calls'] || !isRows<Target>(answer.targets) ? [] : answer.targets;
   return [
     ...found,
     checkClock(answer.now, now, answeredAt),
     ...quotas,
     ...(isRows<Check>(answer.checks) ? answer.checks : []),
-    ...(await testTargets(send, targets)),
+    ...(await testTargets(send, targets, expect)),
   ];
 };

@@ -13,6 +13,37 @@ const VALUES: Record<string, string> = {
   ...{ name: 'Team', month: '2026-10', format: 'focus', from: '7d', 'max-usd': '25' },
 };
 
+const WHEN = '12h|90d|2026-11-01|2026-11-01T08:00:00Z';
+
+/** What options accept, by their names; of a resource that accepts others behind its name. */
+export const ALLOWED: Record<string, string> = {
+  period: 'hour|day|month',
+  'budgets period': 'hour|day|month|total',
+  replay: 'header|retries|off',
+  state: 'off|asked|default',
+  loops: 'off|warn|stop',
+  priority: 'interactive|batch',
+  overlap: 'none|1h|24h|7d',
+  'keys status': 'active|paused|expired|revoked',
+  'requests status': '429|5xx|finished|failed|refused|abandoned',
+  require: 'region=WORD|retention=WORD|none',
+  by: 'day|model|key|project|user|session|agent|client|tag:NAME',
+  format: 'focus|cloudevents|stripe|openmeter|ndjson',
+  meter: 'cost|tokens|requests',
+  provider: 'anthropic|openai',
+  role: 'operator|viewer|project:ID',
+  tag: 'NAME=VALUE',
+  month: '2026-10',
+  ...{ since: WHEN, until: WHEN, from: WHEN, to: WHEN, expires: WHEN },
+  ...Object.fromEntries(
+    ['rpm', 'quota', 'concurrency', 'limit', 'max-keys', 'max-wait-ms', 'weight'].map((name) => [
+      name,
+      'N',
+    ]),
+  ),
+  'max-usd': '25|0.50',
+};
+
 /** Options that must be given: those of the path, and those of the command. */
 const neededBy = ({ operation, operands = {}, needs = [] }: Command): OptionName[] => {
   const path = typeof operation === 'string' ? OPERATIONS[operation][2] : '';
@@ -39,7 +70,9 @@ export const helpOf = (command: Command): string => {
   const [name = ''] = Object.entries(COMMANDS).find(([, one]) => one === command) ?? [];
   const needed = neededBy(command);
   const shown = (option: OptionName): string => {
-    const text = isFlag(option) ? `--${option}` : `--${option} ${option.toUpperCase()}`;
+    const [resource = ''] = name.split(' ');
+    const values = ALLOWED[`${resource} ${option}`] ?? ALLOWED[option] ?? option.toUpperCase();
+    const text = isFlag(option) ? `--${option}` : `--${option} ${values}`;
     return needed.includes(option) ? text : `[${text}]`;
   };
   const { operands = {}, options = [] } = command;

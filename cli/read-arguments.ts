@@ -63,6 +63,7 @@ const OPTIONS = {
   secret: TEXT,
   csv: FLAG,
   follow: FLAG,
+  once: FLAG,
   url: TEXT,
   stack: TEXT,
   region: TEXT,

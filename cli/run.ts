@@ -8,12 +8,17 @@ import { checkOperands, findCommand } from './find-command.ts';
 import { follow } from './follow.ts';
 import { csvLine, format, isRows } from './format.ts';
 import { helpOf } from './help.ts';
+import { createProgress } from './progress.ts';
 import { readArguments, rejectOtherOptions } from './read-arguments.ts';
+import { showLive } from './top.ts';
+
+/** A terminal, a file or a pipe. */
+type Output = NodeJS.WritableStream & { isTTY?: boolean };
 
 export type Io = {
   stdin: Stdin;
-  stdout: NodeJS.WritableStream;
-  stderr: NodeJS.WritableStream;
+  stdout: Output;
+  stderr: Output;
   env: Env;
 };
 
@@ -66,6 +71,8 @@ const USAGE = `Usage: ${PROGRAM.admin} <resource> <verb> [options]
   requests list [--project ID] [--key ID] [--status 5xx|429|failed] [--since WHEN] [--until WHEN] [--limit N]
                 [--user ID] [--session ID] [--agent ID] [--client NAME] [--tag NAME=VALUE] [--follow]
                            --follow prints each further request when it ends
+  top [--once] [--project ID] [--key ID] [--user ID] [--session ID] [--agent ID] [--client NAME] [--tag NAME=VALUE]
+                           a live screen: requests, failures and spend of the last minutes, by model and target
   audit [--since WHEN] [--until WHEN] [--who NAME] [--project ID] [--limit N]
                            who changed what, before and after
   members list [--project ID] [--search TEXT]
@@ -135,7 +142,8 @@ export const run = async (args: string[], now: number, io: Io): Promise<void> =>
   }
   checkOperands(command, operands);
   rejectOtherOptions(options, command.options ?? []);
-  const input = { operands, options, now, env: io.env };
+  const progress = createProgress(io.stderr);
+  const input = { operands, options, now, env: io.env, expect: progress.expect };
   const request = await requestOf(command, input);
   const question = command.question?.(input);
   if (question !== undefined && !options.yes) {
@@ -143,6 +151,28 @@ export const run = async (args: string[], now: number, io: Io): Promise<void> =>
   }
   const connection = await connect(options, io.env);
   if (options.follow) return follow(command, input, connection.send, io.stdout);
+  const isScreen = io.stdout.isTTY && !options.once && !options.json;
+  if (command.isLive && isScreen) {
+    const read = async () => format(command, input, await perform(command, input, connection));
+    return showLive(read, io.stdout);
+  }
+  const send = progress.watch(connection.send);
+  try {
+    await answer(command, input, { connection: { ...connection, send }, request, io });
+  } finally {
+    progress.end();
+  }
+};
+
+type Asked = { connection: Connection; request: AdminRequest | undefined; io: Io };
+
+/** Asks, and prints the response. @throws CliError */
+const answer = async (
+  command: Command,
+  input: CommandInput,
+  { connection, request, io }: Asked,
+): Promise<void> => {
+  const { options } = input;
   const csv = options.csv ? command.csv?.(input) : undefined;
   if (csv && request) {
     const last = await exportCsv(connection.send, request, csv, io);

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import type { LocalRouter } from '../../local/start.ts';
 import { findChromium } from '../../test/browser/find-chromium.ts';
@@ -73,8 +74,19 @@ const openNext = async (page: Page, hash: string, text: string): Promise<number>
   return (await shownAt(page, text)) - start;
 };
 
+/** Until all records are counted. */
+const whenFolded = async (router: LocalRouter, records: number): Promise<void> => {
+  for (;;) {
+    const response = await fetch(`${router.baseUrl}/admin/usage?by=project`);
+    const { total } = (await response.json()) as { total: { charged: number } };
+    if (total.charged >= records * 0.9) return;
+    await pause(1_000);
+  }
+};
+
 /** Prints what each view of the console takes in Chromium; `pictures` is a folder for a picture of each. */
-export const viewsOf = async (router: LocalRouter, pictures?: string) => {
+export const viewsOf = async (router: LocalRouter, records: number, pictures?: string) => {
+  await whenFolded(router, records);
   const executablePath = findChromium();
   if (executablePath === undefined) throw new Error('No Chromium on PATH: set CHROMIUM.');
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });

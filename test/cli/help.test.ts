@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { EXIT_CODES } from '../../cli/cli-error.ts';
 import { COMMANDS } from '../../cli/commands.ts';
+import { BODIES } from '../../lambdas/admin/input.ts';
+import { QUERIES } from '../../lambdas/admin/queries.ts';
 import { useRouter } from '../support/local.ts';
 import { runCli } from '../support/run-cli.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -85,3 +87,30 @@ test('admin requests list --follow prints each further request once, and none th
   expect(ids).not.toContain(earlier);
   expect(new Set(ids).size).toBe(ids.length);
 }, 60_000);
+
+/** The values of an enumeration within a schema of the API. */
+const valuesOf = (schema: unknown): string[] => {
+  const inner = schema as { options?: string[]; unwrap?: () => unknown };
+  if (inner.options) return inner.options;
+  return inner.unwrap ? valuesOf(inner.unwrap()) : [];
+};
+const shapeOf = (schema: unknown) => (schema as { shape: Record<string, unknown> }).shape;
+
+test.each([
+  ['plans create', 'period', shapeOf(BODIES['plans.create']).period],
+  ['plans create', 'replay', shapeOf(BODIES['plans.create']).replay],
+  ['plans create', 'state', shapeOf(BODIES['plans.create']).state],
+  ['plans create', 'loops', shapeOf(BODIES['plans.create']).loops],
+  ['plans create', 'priority', shapeOf(BODIES['plans.create']).priority],
+  ['keys rotate', 'overlap', shapeOf(BODIES['keys.rotate']).overlap],
+  ['budgets set', 'period', shapeOf(BODIES['budgets.set']).period],
+  ['export', 'meter', shapeOf(QUERIES.export).meter],
+] as const)(
+  'the help of %s has the values of --%s that the API accepts',
+  async (name, option, schema) => {
+    const { out } = await runCli([...name.split(' '), '--help']);
+    const shown = new RegExp(`--${option} ([^\\s\\]]+)`).exec(out)?.[1]?.split('|');
+    expect(shown?.toSorted()).toEqual(valuesOf(schema).toSorted());
+    expect(shown?.length).toBeGreaterThan(1);
+  },
+);
