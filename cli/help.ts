@@ -24,6 +24,7 @@ export const ALLOWED: Record<string, string> = {
   loops: 'off|warn|stop',
   priority: 'interactive|batch',
   overlap: 'none|1h|24h|7d',
+  reason: 'leaked',
   'keys status': 'active|paused|expired|revoked',
   'requests status': '429|5xx|finished|failed|refused|abandoned',
   require: 'region=WORD|retention=WORD|none',

@@ -71,7 +71,8 @@ export const KEY_COMMANDS: Record<string, Command> = {
   },
   'keys revoke': {
     operation: 'keys.revoke',
-    ...ONE,
+    operands: ONE.operands,
+    options: ['project', 'reason'],
     question: ({ operands: [key] }) => `The key ${key} is revoked immediately and permanently.`,
   },
 };

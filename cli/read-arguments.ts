@@ -32,6 +32,7 @@ const OPTIONS = {
   plan: TEXT,
   expires: TEXT,
   overlap: TEXT,
+  reason: TEXT,
   key: TEXT,
   status: TEXT,
   user: TEXT,

@@ -51,7 +51,7 @@ const USAGE = `Usage: ${PROGRAM.admin} <resource> <verb> [options]
   keys pause KEY-ID --project ID
   keys resume KEY-ID --project ID
   keys rotate KEY-ID --project ID [--overlap none|1h|24h|7d] [--expires WHEN]
-  keys revoke KEY-ID --project ID
+  keys revoke KEY-ID --project ID [--reason leaked]   the audit and the alert say so
   budgets list             dollars that requests may cost, what is spent and leased, and a forecast of the period
   budgets show|delete --organisation | --project ID [--key ID | --user ID | --session ID | --users | --sessions]
   budgets set … [--max-usd N] [--period hour|day|month|total] [--pause|--resume]

@@ -83,6 +83,8 @@ type Fields = AnswerFields & {
   /** What was changed: `plans.set`. */
   action: string;
   planId: string;
+  /** A key was revoked because it leaked. */
+  leaked: boolean;
   /** Units of the closed periods that were compared. */
   units: number;
   /** Units by which meters and records differ. */
@@ -143,7 +145,10 @@ export type LogEvents = {
   /** The request's record is missing or incomplete; the request itself is not affected. */
   record_write_failed: Line<'requestId'>;
   /** A change through the admin API; its fields before and after are in the audit. */
-  admin_change: Line<'requestId' | 'operator' | 'action', 'projectId' | 'planId' | 'keyId'>;
+  admin_change: Line<
+    'requestId' | 'operator' | 'action',
+    'projectId' | 'planId' | 'keyId' | 'leaked'
+  >;
   /** The audit has the change of this request with the outcome `unknown`; its lines admin_change have the ids. */
   audit_write_failed: Line<'requestId'>;
   /** The history of all projects was brought up to date. */

@@ -157,8 +157,10 @@ export const RevokeKey = ({ project, row, onClose, onChanged }: KeyProps) => {
   const { session } = useShared();
   const name = nameOf(row);
   const { counts } = row;
+  const [isLeaked, setLeaked] = useState(false);
   const revoke = async () => {
-    await session.api('keys.revoke', { project, key: row.id });
+    const reason = isLeaked ? { reason: 'leaked' } : {};
+    await session.api('keys.revoke', { project, key: row.id }, reason);
     onChanged({ ...row, status: 'revoked' });
     return `Revoked “${name}”. Requests with it get 401.`;
   };
@@ -183,6 +185,14 @@ export const RevokeKey = ({ project, row, onClose, onChanged }: KeyProps) => {
       ) : (
         <p class="callout">Never used.</p>
       )}
+      <label class="tick">
+        <input
+          type="checkbox"
+          checked={isLeaked}
+          onChange={({ currentTarget }) => setLeaked(currentTarget.checked)}
+        />
+        It leaked: the audit and the alert say so
+      </label>
     </ConfirmDialog>
   );
 };

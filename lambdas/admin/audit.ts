@@ -71,8 +71,9 @@ export const createAudit = ({ audit, log }: { audit: AuditStore; log: Log }): Au
 
   const putChanges = async (intent: Intent, changes: Change[]): Promise<void> => {
     const { requestId, startedAt: changedAt, who } = intent;
-    for (const { action, project: projectId, plan: planId, key: keyId } of changes) {
-      const ids = omitUndefined({ projectId, planId, keyId });
+    for (const { action, project: projectId, plan: planId, key: keyId, after } of changes) {
+      const leaked = after?.reason === 'leaked' || undefined;
+      const ids = omitUndefined({ projectId, planId, keyId, leaked });
       log.info('admin_change', { requestId, operator: who, action, ...ids });
     }
     const outcome = 'applied' as const;

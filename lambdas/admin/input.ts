@@ -197,6 +197,9 @@ const FindKey = z
   })
   .refine((fields) => Object.keys(fields).length === 1, 'must have one of sha256, start and id');
 
+/** Why: the audit and the alert have it. */
+const Revocation = z.strictObject({ reason: z.enum(['leaked']).exactOptional() });
+
 /** How long a replaced key keeps working. */
 export const OVERLAPS_MS = { none: 0, '1h': HOUR_MS, '24h': DAY_MS, '7d': 7 * DAY_MS };
 
@@ -244,6 +247,7 @@ export const BODIES = {
   'keys.set': KeySettings,
   'keys.move': KeyMove,
   'keys.rotate': Rotation,
+  'keys.revoke': Revocation,
   'keys.find': FindKey,
   'budgets.set': BudgetChange,
   'organisation-budgets.set': BudgetChange,

@@ -155,12 +155,13 @@ export const keyHandlers = (parts: Parts) => {
 
   const revoke: Operation<'keys.revoke'> = async ({
     parameters: { project = '', key: keyId = '' },
+    input: { reason },
   }) => {
     const record = await lifecycle.revoke({ projectId: project, keyId });
     if (!record) throw keyNotFound(project, keyId);
     const { planId: plan } = record;
     const before = auditedKey(record, clock.now());
-    const after = { ...before, status: 'revoked' };
+    const after = { ...before, status: 'revoked', ...(reason && { reason }) };
     return {
       status: 200,
       body: { id: keyId, project, status: 'revoked' },

@@ -55,14 +55,17 @@ const ofThreshold = (line: Line): Content => {
   };
 };
 
-const ofChange = ({ action, keyId, projectId }: Line): Content | undefined =>
-  action === 'keys.revoke'
-    ? {
-        ...{ subject: `key/${keyId}`, state: 'notice' },
-        title: `Key ${keyId} was revoked`,
-        text: `A key of project ${projectId}. The audit has who did it.`,
-      }
-    : undefined;
+const ofChange = ({ action, keyId, projectId, leaked }: Line): Content | undefined => {
+  if (action !== 'keys.revoke') return undefined;
+  const notice = { subject: `key/${keyId}`, state: 'notice' } as const;
+  const text = `A key of project ${projectId}. The audit has who did it.`;
+  if (!leaked) return { ...notice, title: `Key ${keyId} was revoked`, text };
+  return {
+    ...notice,
+    title: `Key ${keyId} leaked, and was revoked`,
+    text: `${text} Its requests show what it was used for: requests list --key ${keyId}.`,
+  };
+};
 
 const CONTENTS: Record<(typeof ALERT_EVENTS)[number], (line: Line) => Content | undefined> = {
   breaker_opened: ofOpening,

@@ -103,7 +103,7 @@ describe('alerts of npm start', () => {
     await router.end();
   }, 60_000);
 
-  test('thresholds of a plan, and a revoked key, are announced once each', async () => {
+  test('thresholds of a plan, and a leaked key, are announced once each, and the audit says that it leaked', async () => {
     const receiver = await startReceiver();
     const router = await startWith(['--alerts', receiver.url]);
     await admin(router, '/plans', { id: 'tiny', rpm: 100, quota: 4, period: 'day' });
@@ -111,10 +111,14 @@ describe('alerts of npm start', () => {
     for (let count = 0; count < 4; count += 1) {
       expect(await ask({ ...router, key }, 'say hello')).toBe(200);
     }
-    await admin(router, `/projects/local/keys/${id}/revoke`, {});
+    await admin(router, `/projects/local/keys/${id}/revoke`, { reason: 'leaked' });
+    const audit = await fetch(`${router.baseUrl}/admin/audit?key=${id}&limit=1`);
+    expect(await audit.json()).toMatchObject({
+      data: [{ action: 'keys.revoke', after: { status: 'revoked', reason: 'leaked' } }],
+    });
     const expected = [
       ...[50, 80, 100].map((percent) => `${percent} % of the quota of key ${id} are used`),
-      `Key ${id} was revoked`,
+      `Key ${id} leaked, and was revoked`,
     ].filter((title) => !title.startsWith('80'));
     await expect.poll(() => receiver.titles().toSorted(), SLOW).toEqual(expected.toSorted());
     expect(new Set(receiver.received.map((one) => one.id)).size).toBe(expected.length);

@@ -56,10 +56,13 @@ test('a rotated key and its successor share their counts, and a revoked one gets
     await dialog.getByLabel('Type nightly to confirm').fill('nightl');
     expect(await revoke.isDisabled()).toBe(true);
     await dialog.getByLabel('Type nightly to confirm').fill('nightly');
+    await dialog.getByLabel('It leaked').check();
     await revoke.click();
     await dialog.waitFor({ state: 'detached' });
     await expect(askChat(old)).rejects.toMatchObject({ status: 401 });
     expect(await askChat(successor)).toBe('hello');
+    await page.goto(`${new URL(page.url()).origin}/dashboard#/audit`);
+    await rowOf(page, 'keys.revoke').getByText('leaked').waitFor();
   });
 });
 

@@ -102,6 +102,7 @@ export const LOG_FIELDS: Record<'level' | 'event' | keyof LogFields, Check> = {
   threshold: number,
   action: text(/^[a-z]+\.[a-z]+$/),
   planId: text(WORD),
+  leaked: flag,
   units: number,
   difference: number,
   receiver: text(/^(?:email|slack|webhook)$/),
