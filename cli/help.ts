@@ -16,7 +16,7 @@ const VALUES: Record<string, string> = {
 const WHEN = '12h|90d|2026-11-01|2026-11-01T08:00:00Z';
 
 /** What options accept, by their names; of a resource that accepts others behind its name. */
-export const ALLOWED: Record<string, string> = {
+const ALLOWED: Record<string, string> = {
   period: 'hour|day|month',
   'budgets period': 'hour|day|month|total',
   replay: 'header|retries|off',
