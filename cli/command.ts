@@ -54,7 +54,7 @@ export type Command = {
    * @default one request
    */
   isPaged?: boolean;
-  /** On a terminal the output is shown anew every two seconds, unless `--once` or `--json` is given. */
+  /** On a terminal the output is shown again every two seconds, unless `--once` or `--json` is given. */
   isLive?: true;
   /** Columns of `--csv`. */
   csv?(input: CommandInput): string[];

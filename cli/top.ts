@@ -106,8 +106,8 @@ export const TOP: Command = {
 };
 
 /**
- * Shows a text anew every two seconds in place of the last one, and what went wrong in its place; ends with the process.
- * @throws what is no CliError
+ * Shows a text every two seconds in place of the last one, and what went wrong in its place; ends with the process.
+ * @throws every other error than a CliError
  */
 export const showLive = async (
   read: () => Promise<string>,
