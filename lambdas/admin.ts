@@ -72,6 +72,7 @@ const admin = createAdmin({
   identify,
   console: readConsole(env),
   members: readMembers(env),
+  stateMode: env.STATE,
   secrets,
   upstream: createHttpUpstream({ secrets, roleCredentials: credentials, clock: systemClock }),
   log,

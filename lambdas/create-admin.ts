@@ -47,6 +47,7 @@ export type AdminParts = {
   openShares?: (() => Pick<ShareStore, 'readQueue'>) | undefined;
   audit: AuditStore;
   lessons: DoctorParts['lessons'];
+  stateMode?: DoctorParts['stateMode'];
   /** For the doctor's calls to targets. */
   secrets: DoctorParts['secrets'];
   upstream: DoctorParts['upstream'];

@@ -108,6 +108,8 @@ export const adminEnv = () =>
   object({
     /** Name of the stage, on every metric. */
     STAGE: nonEmpty,
+    /** Stage option `state`, which the doctor shows. */
+    STATE: exactOptional(oneOf(STATE_MODES)),
     KEYS_TABLE: Name,
     PLANS_TABLE: Name,
     PROJECTS_TABLE: Name,

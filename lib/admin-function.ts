@@ -50,6 +50,7 @@ export class AdminFunction extends Construct {
       concurrency: stage.adminConcurrency,
       environment: {
         STAGE: stage.name,
+        STATE: stage.state,
         KEYS_TABLE: tables.keys.tableName,
         PLANS_TABLE: tables.plans.tableName,
         PROJECTS_TABLE: tables.projects.tableName,

@@ -226,6 +226,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
   const token = randomBytes(24).toString('base64url');
   const access = createLocalAccess(token, options.adminSecret);
   const admin = createAdmin({
+    stateMode: options.state,
     models,
     ...stores.adminParts,
     history,

@@ -41,6 +41,9 @@ type FieldName = ChoiceName | (typeof FIGURES)[number]['name'] | 'require';
 /** As they are typed and chosen. */
 type Texts = Record<FieldName, string>;
 
+/** Whether the responses of a plan are stored, in words. */
+export const storedAs = ({ state = '' }: Plan): string => CHOICES.state[state];
+
 const optionsOf = (name: ChoiceName) => {
   const { label: _, ...options } = CHOICES[name];
   return Object.entries(options).map(([value, label]) => ({ value, label: String(label) }));

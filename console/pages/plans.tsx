@@ -10,7 +10,7 @@ import { actionsColumn } from '../parts/row-actions.tsx';
 import { Empty } from '../parts/states.tsx';
 import { AllowedNames, type Column, Maximum, Table } from '../parts/table.tsx';
 import { LimitFields, limitsIn, NO_LIMITS, textsOf } from './limit-fields.tsx';
-import { PlanFields, planBody, planTexts } from './plan-fields.tsx';
+import { PlanFields, planBody, planTexts, storedAs } from './plan-fields.tsx';
 
 const NEW = { ...NO_LIMITS, rpm: '60', quota: '10000' };
 
@@ -75,6 +75,7 @@ const COLUMNS: Column<Plan>[] = [
     cell: ({ concurrency }) => <Maximum value={concurrency} />,
     sort: ({ concurrency }) => concurrency,
   },
+  { title: 'Responses are stored', cell: storedAs, sort: storedAs },
   { title: 'Models', cell: ({ models }) => <AllowedNames names={models} /> },
 ];
 

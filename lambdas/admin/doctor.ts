@@ -6,7 +6,7 @@ import type { HistoryStore } from '../stores/history-store.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 import type { Lesson, LessonStore } from '../stores/lesson-store.ts';
 import type { MeterStore } from '../stores/meter-store.ts';
-import type { PlanStore } from '../stores/plan-store.ts';
+import type { PlanStore, StateMode } from '../stores/plan-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import type { RecordStore } from '../stores/record-store.ts';
 import { UnreadableItem } from '../stores/store-unavailable.ts';
@@ -37,6 +37,8 @@ export type DoctorParts = {
   upstream: Pick<Upstream, 'open'>;
   lessons: Pick<LessonStore, 'readLessons'>;
   presetOf: typeof presetOf;
+  /** The stage's, for plans without one. @default off */
+  stateMode?: StateMode | undefined;
   clock: Clock;
 };
 
@@ -141,6 +143,16 @@ const checkPlans = async ({ models, plans }: DoctorParts): Promise<Check[]> => {
     : [ok('plans', `${all.length} ${all.length === 1 ? 'plan' : 'plans'}`)];
 };
 
+/** Whether responses are stored, and run in the background. */
+const checkState = async ({ plans, stateMode = 'off' }: DoctorParts): Promise<Check> => {
+  const all = await plans.listPlans().catch(() => []);
+  const own = all.flatMap((plan) =>
+    'state' in plan && plan.state !== undefined ? [`${plan.id}: ${plan.state}`] : [],
+  );
+  const rest = `${stateMode} for ${own.length > 0 ? 'other' : 'all'} plans`;
+  return ok('stored and background responses', [...own, rest].join(', '));
+};
+
 // --- what targets turned out to accept ---
 
 /** The lesson of a provider that came back to what the profile states. */
@@ -201,6 +213,7 @@ export const doctorHandlers = (parts: DoctorParts) => {
       checkSecrets(parts),
       checkTables(parts),
       checkPlans(parts),
+      checkState(parts),
       checkLessons(parts),
       checkBudgets(parts),
       checkPresets(parts),

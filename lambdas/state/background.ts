@@ -199,7 +199,7 @@ const runJob = async (
     await pieces.end();
     const response = pack(JSON.stringify(ended));
     // If this fails, the lease expires, and the response with it.
-    await deps.responses.end(key, response).catch(() => {
+    await deps.responses.end(key, response, { now: deps.clock.now() }).catch(() => {
       deps.log.warn('answer_not_stored', { requestId: call.requestId });
     });
   }

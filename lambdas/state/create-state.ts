@@ -79,17 +79,19 @@ export const createState = (deps: StateDeps) => {
   const find = createFind(responses, clock.now);
 
   /** Ends a running response with a status that its process did not reach. */
-  const end = async (found: Found, fields: Json, deadAt?: number): Promise<void> => {
-    const key = { key: found.key, expiresAt: clock.now() + keepMs };
+  const end = async (found: Found, fields: Json, isDead = false): Promise<void> => {
+    const now = clock.now();
+    const key = { key: found.key, expiresAt: now + keepMs };
     const json = JSON.stringify({ ...found.response, ...fields });
-    await withStore(() => responses.end(key, pack(json), deadAt === undefined ? {} : { deadAt }));
+    const when = { now, ...(isDead && { deadAt: now }) };
+    await withStore(() => responses.end(key, pack(json), when));
   };
 
   /** A response as it is now: of one whose process is dead, the first reader ends it. */
   const findNow = async (projectId: string, id: string): Promise<Found | undefined> => {
     const found = await find(projectId, id);
     if (!found?.leaseUntil || found.leaseUntil > clock.now()) return found;
-    await end(found, { status: 'failed', error: failureOf(dead()) }, clock.now());
+    await end(found, { status: 'failed', error: failureOf(dead()) }, true);
     return find(projectId, id);
   };
 
@@ -98,7 +100,8 @@ export const createState = (deps: StateDeps) => {
   const events = (): Events => {
     const readEnd: EventParts['readEnd'] = async ({ projectId, responseId }) => {
       const found = await findNow(projectId, responseId);
-      return found && found.leaseUntil !== undefined ? 'running' : found?.response;
+      if (found?.leaseUntil !== undefined) return 'running';
+      return found && { status: found.response.status, endedAt: found.endedAt };
     };
     opened ??= createEvents({ ...deps, webhooks: deps.openWebhooks(), readEnd });
     return opened;

@@ -4,6 +4,8 @@ export type StoredResponse = {
   before: string[];
   /** Its process is dead unless it moves this instant forward; undefined once the response has ended. */
   leaseUntil: number | undefined;
+  /** When it ended, of one that ran in the background. */
+  endedAt?: number | undefined;
   hasBegun: boolean;
   isBackground: boolean;
   /** Whether pieces of its stream are stored, as of one that streams in the background. */
@@ -32,9 +34,13 @@ export type ResponseStore = {
   renew(key: string, lease: { leaseUntil: number; pieces: number }): Promise<boolean>;
   /**
    * Ends a running response; false if it has ended already or was deleted. With `deadAt` only if its lease is over
-   * by then.
+   * by then. `now`: when it ended.
    */
-  end(key: ResponseKey, response: Uint8Array, options?: { deadAt?: number }): Promise<boolean>;
+  end(
+    key: ResponseKey,
+    response: Uint8Array,
+    options: { now: number; deadAt?: number },
+  ): Promise<boolean>;
   /** Stores a piece that `renew` has announced, unless the response was deleted. */
   putPiece(key: ResponseKey, index: number, piece: Uint8Array): Promise<void>;
   /** Undefined if it is not stored yet. */

@@ -5,8 +5,8 @@ import type { Log } from '../support/log.ts';
 import { createPostJson, isInner } from './post.ts';
 import { createSend } from './send.ts';
 
-/** How a response has ended; `completed_at` in seconds, of a completed one. */
-export type End = { status?: unknown; completed_at?: unknown };
+/** How a response has ended, and when, in milliseconds; older items lack the latter. */
+export type End = { status: unknown; endedAt: number | undefined };
 
 export type EventParts = {
   webhooks: WebhookStore;
@@ -23,8 +23,8 @@ const messageOf = (webhook: Webhook, { responseId }: OwedEvent, end: End, now: n
   const { url, secret, previous } = webhook;
   const type = `response.${end.status}`;
   const id = sha256Of(`${responseId}\n${type}`).slice(0, 32);
-  const endedAt = typeof end.completed_at === 'number' ? end.completed_at : Math.floor(now / 1_000);
-  const event = { object: 'event', id: `evt_${id}`, type, created_at: endedAt };
+  const created_at = Math.floor((end.endedAt ?? now) / 1_000);
+  const event = { object: 'event', id: `evt_${id}`, type, created_at };
   const older = previous && previous.until > now ? [previous.secret] : [];
   return {
     url,

@@ -56,7 +56,7 @@ test('a plan gets its share of capacity, its wait, required targets, loops and s
     await dialog.getByLabel('Requests in a loop').selectOption('stop');
     await dialog.getByLabel('Responses are stored').selectOption('asked');
     await dialog.getByRole('button', { name: 'Create plan' }).click();
-    await rowOf(page, 'night').waitFor();
+    await rowOf(page, 'night').getByText('where a request asks for it').waitFor();
 
     const shown = async () => {
       await page.getByRole('button', { name: 'Edit night' }).click();
@@ -183,5 +183,39 @@ test('a key with limits of its own shows them with its usage, requests and histo
     expect(await violationsOn(page)).toEqual([]);
     await Promise.all([page.getByText('pausing…').waitFor(), chooseFor(page, 'limited', 'Pause')]);
     await page.getByText('pause', { exact: true }).waitFor();
+  });
+});
+
+test('the webhook of a project is set with a secret that is shown once, replaced and deleted in the console', async () => {
+  await withTab('#/projects', async ({ page }) => {
+    const dialog = page.getByRole('dialog');
+    const save = async (name: string, url: string) => {
+      await chooseFor(page, 'local', 'Webhook…');
+      await dialog.getByLabel('Address').fill(url);
+      await dialog.getByRole('button', { name }).click();
+    };
+    const takeSecret = async () => {
+      const shown = page.getByRole('dialog', { name: 'Save this secret now' });
+      const secret = await shown.getByText(/^whsec_/).innerText();
+      await shown.getByRole('checkbox').check();
+      await shown.getByRole('button', { name: 'Done' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      return secret;
+    };
+    await save('Save', 'ftp://example.com');
+    await dialog.getByRole('alert').getByText('url').waitFor();
+    expect(await violationsOn(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await save('Save', 'https://example.com/hooks');
+    const first = await takeSecret();
+    await chooseFor(page, 'local', 'Webhook…');
+    expect(await dialog.getByLabel('Address').inputValue()).toBe('https://example.com/hooks');
+    await page.keyboard.press('Escape');
+    await save('Save with a new secret', 'https://example.com/other');
+    expect(await takeSecret()).not.toBe(first);
+    await save('Save with a new secret', '');
+    await page.getByText('There is no webhook.').waitFor();
+    await chooseFor(page, 'local', 'Webhook…');
+    expect(await dialog.getByLabel('Address').inputValue()).toBe('');
   });
 });

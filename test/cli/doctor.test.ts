@@ -219,6 +219,7 @@ beforeAll(async () => {
       modelOn([targetAt(provider.url)], { id: 'vendor/b' }),
     ],
     secrets: { secret: CANARIES.upstreamKey },
+    plan: { state: 'asked' },
   });
 });
 afterAll(async () => {
@@ -288,6 +289,14 @@ describe('doctor on a sound router', () => {
     const { code, out } = await runCli(['doctor', '--no-calls', '--json', '--url', sound.baseUrl]);
     expect(code).toBe(0);
     expect(checksOf(out).filter(({ check }) => String(check).endsWith(' call'))).toEqual([]);
+  });
+
+  test('doctor shows which plans store responses', async () => {
+    const { out } = await runCli(['doctor', '--no-calls', '--json', '--url', sound.baseUrl]);
+    expect(checksOf(out)).toContainEqual({
+      ...{ check: 'stored and background responses', result: 'ok' },
+      reason: 'local: asked, off for other plans',
+    });
   });
 
   test('targets test calls the targets of one model', async () => {

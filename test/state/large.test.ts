@@ -39,9 +39,9 @@ test('bodies and pieces above the size of an item are in the bucket, and deleted
   expect(await store.create(key, { ...state, before: [], input, response })).toBe(true);
   expect(await store.renew(key.key, { leaseUntil: 6_000, pieces: 1 })).toBe(true);
   await store.putPiece(key, 0, piece);
-  expect(await store.end(key, response)).toBe(true);
+  expect(await store.end(key, response, { now: 0 })).toBe(true);
   expect(await store.find(key.key, 9_999)).toEqual({
-    ...{ ...state, hasBegun: true, leaseUntil: undefined, pieces: 1, before: [] },
+    ...{ ...state, hasBegun: true, leaseUntil: undefined, pieces: 1, before: [], endedAt: 0 },
     ...{ input: expect.anything(), response: expect.anything() },
   });
   const found = await store.find(key.key, 9_999);
@@ -55,7 +55,7 @@ test('bodies and pieces above the size of an item are in the bucket, and deleted
   expect(s3.objects.size).toBe(0);
   // What its process writes later.
   await store.putPiece(key, 0, piece);
-  expect(await store.end(key, response)).toBe(false);
+  expect(await store.end(key, response, { now: 0 })).toBe(false);
   expect(await store.create(key, { ...state, before: [], input: Buffer.of(1), response })).toBe(
     false,
   );

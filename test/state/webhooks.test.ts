@@ -1,3 +1,5 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { IncomingMessage } from 'node:http';
 import OpenAI from 'openai';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { HOUR_MS, MINUTE_MS } from '../../lambdas/support/clock.ts';
@@ -26,7 +28,7 @@ const eventAt = (receiver: Receiver, index = 0, secret = SECRET) =>
 
 describe('webhooks of a router on its tables', () => {
   /** Two routers on the same tables, a provider that answers when the test says so, and a receiver. */
-  const start = async ({ mayReachInner = true } = {}) => {
+  const start = async ({ mayReachInner = true, hasAddress = true } = {}) => {
     // The SDK compares the instant of a signature with that of this machine.
     const clock = createCountingClock(Date.now());
     const upstream = await startHeldUpstream();
@@ -42,7 +44,7 @@ describe('webhooks of a router on its tables', () => {
     const webhooks = fleet.stores.openWebhooks?.();
     const setUrl = (url: string) =>
       webhooks?.put('project', { url, secret: SECRET, setAt: clock.now() });
-    await setUrl(receiver.url);
+    if (hasAddress) await setUrl(receiver.url);
     const call = async (method: string, path: string, body?: object, router = 0) => {
       const { text } = await send(fleet.urls[router] ?? '', path, {
         method,
@@ -106,9 +108,10 @@ describe('webhooks of a router on its tables', () => {
     expect(receiver.bodies).toEqual([]);
   });
 
-  test('a receiver that is away gets three tries and then those of the schedule, for 24 hours, with the same id', async () => {
-    const { create, receiver, clock, failures, repeat } = await start();
+  test('a receiver that is away gets three tries and then those of the schedule, for 24 hours, with the same id and time', async () => {
+    const { create, receiver, clock, failures, repeat, upstream } = await start();
     receiver.answerWith((response) => response.writeHead(503).end());
+    upstream.state.refusesNext = 9;
     const { id } = await create();
     for (const [count, ms] of [
       [1, 1_000],
@@ -131,6 +134,7 @@ describe('webhooks of a router on its tables', () => {
     await repeat();
     expect(receiver.bodies).toHaveLength(5);
     expect(new Set(receiver.requests.map((headers) => headers['webhook-id'])).size).toBe(1);
+    expect(new Set(receiver.bodies.map(String)).size).toBe(1);
     expect(new Set(receiver.requests.map((headers) => headers['webhook-timestamp'])).size).toBe(4);
   });
 
@@ -142,6 +146,19 @@ describe('webhooks of a router on its tables', () => {
     clock.advance(26 * HOUR_MS);
     await repeat();
     expect(receiver.bodies).toHaveLength(1);
+  });
+
+  test('no event is looked for where no project has ever had an address', async () => {
+    const { repeat } = await start({ hasAddress: false });
+    const calls: unknown[] = [];
+    const count = (message: unknown) => {
+      const { request } = message as { request: IncomingMessage };
+      calls.push(request.headers['x-amz-target']);
+    };
+    subscribe('http.server.request.start', count);
+    await repeat();
+    unsubscribe('http.server.request.start', count);
+    expect(calls).toEqual(['DynamoDB_20120810.GetItem']);
   });
 
   test('the event of a response that was deleted meanwhile is not sent', async () => {

@@ -17,6 +17,7 @@ const StoredItem = object({
   before: list(string),
   expiresAt: number,
   leaseUntil: exactOptional(number),
+  endedAt: exactOptional(number),
   hasBegun: exactOptional(boolean),
   isBackground: boolean,
   isStream: boolean,
@@ -49,11 +50,14 @@ const RENEW: ConditionalWrite = {
   returns: 'NONE',
 };
 const END: ConditionalWrite = {
-  update: 'SET #response = :response REMOVE #leaseUntil',
+  update: 'SET #response = :response, #endedAt = :now REMOVE #leaseUntil',
   condition: 'attribute_exists(#leaseUntil) AND #leaseUntil <= :deadAt',
   returns: 'NONE',
 };
-const END_ELSEWHERE: ConditionalWrite = { ...END, update: 'REMOVE #leaseUntil, #response' };
+const END_ELSEWHERE: ConditionalWrite = {
+  ...END,
+  update: 'SET #endedAt = :now REMOVE #leaseUntil, #response',
+};
 const PUT_PIECE: ConditionalWrite = {
   update: `SET #piece = :piece, #ttl = :ttl`,
   condition: 'attribute_not_exists(#deleted)',
@@ -62,7 +66,7 @@ const PUT_PIECE: ConditionalWrite = {
 /** The number of pieces stays until all is removed: a removal that failed is continued by its repeat. */
 const REMOVE: ConditionalWrite = {
   update: `SET #deleted = :true, #pieces = if_not_exists(#pieces, :zero)
-    REMOVE #before, #leaseUntil, #hasBegun, #isBackground, #isStream, #input, #response`,
+    REMOVE #before, #leaseUntil, #endedAt, #hasBegun, #isBackground, #isStream, #input, #response`,
   condition: 'attribute_exists(#before) OR attribute_exists(#pieces)',
 };
 const REMOVE_PIECE: ConditionalWrite = {
@@ -142,8 +146,16 @@ export const createDynamoResponseStore = ({ bodies, ...options }: Options): Resp
       read(nameOf(key, 'input'), sent),
       read(nameOf(key, 'response'), said),
     ]);
-    const { before, leaseUntil, hasBegun = false, isBackground, isStream, pieces = 0 } = stored;
-    const members = { before, leaseUntil, hasBegun, isBackground, isStream, pieces };
+    const {
+      before,
+      leaseUntil,
+      endedAt,
+      hasBegun = false,
+      isBackground,
+      isStream,
+      pieces = 0,
+    } = stored;
+    const members = { before, leaseUntil, endedAt, hasBegun, isBackground, isStream, pieces };
     return input && response && { ...members, input, response };
   };
 
@@ -162,11 +174,11 @@ export const createDynamoResponseStore = ({ bodies, ...options }: Options): Resp
     },
     renew: async (key, { leaseUntil, pieces }) =>
       (await apply(key, RENEW, { ':leaseUntil': leaseUntil, ':pieces': pieces })).applied,
-    end: async ({ key, expiresAt }, bytes, { deadAt = ANY_TIME } = {}) => {
+    end: async ({ key, expiresAt }, bytes, { now, deadAt = ANY_TIME }) => {
       const name = nameOf(key, 'response');
       const response = await put(name, bytes, MAX_BODY, expiresAt);
       const write = response === undefined ? END_ELSEWHERE : END;
-      const values = { ':response': response, ':deadAt': deadAt };
+      const values = { ':response': response, ':deadAt': deadAt, ':now': now };
       const { applied, mayBeDuplicated } = await apply(key, write, values);
       // It was deleted, or cancelled, which leaves the small body of the item.
       if (!applied && !mayBeDuplicated && response === undefined) await bodies?.remove(name);

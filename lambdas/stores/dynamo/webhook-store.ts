@@ -17,6 +17,9 @@ const Stored = object({
 const LIFE_MS = 2 * DAY_MS;
 const HOURS = 25;
 
+/** Written with the first address of a deployment: until then no event is looked for. */
+const IN_USE = 'webhooks';
+
 /** Project ids have no `|`: no record is in these partitions. */
 const partitionAt = (ms: number): string =>
   `|webhooks|${new Date(ms).toISOString().slice(0, 'yyyy-mm-ddThh'.length)}`;
@@ -49,7 +52,16 @@ export const createDynamoWebhookStore = ({ client, meters, records }: Options): 
   return {
     find: async (projectId) =>
       readIfValid(Stored, (await settings.read(`webhook/${projectId}`))?.webhook),
-    put: (projectId, webhook) => change(projectId, 'SET #webhook = :webhook', webhook),
+    put: async (projectId, webhook) => {
+      await settings.apply(
+        IN_USE,
+        { update: 'SET #since = if_not_exists(#since, :now)' },
+        {
+          values: { ':now': webhook.setAt },
+        },
+      );
+      await change(projectId, 'SET #webhook = :webhook', webhook);
+    },
     remove: (projectId) => change(projectId, 'REMOVE #webhook'),
     owe: async (event, now) => {
       const values = { ':project': event.projectId, ':ttl': Math.ceil((now + LIFE_MS) / 1_000) };
@@ -61,6 +73,7 @@ export const createDynamoWebhookStore = ({ client, meters, records }: Options): 
       await owed.apply(keyOf(event), write);
     },
     listOwed: async (now) => {
+      if (!(await settings.read(IN_USE))) return [];
       const hours = Array.from({ length: HOURS }, (_, hour) => now - hour * HOUR_MS);
       return (await Promise.all(hours.map(listHour))).flat();
     },
