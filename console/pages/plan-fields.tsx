@@ -42,7 +42,7 @@ type FieldName = ChoiceName | (typeof FIGURES)[number]['name'] | 'require';
 type Texts = Record<FieldName, string>;
 
 /** Whether the responses of a plan are stored, in words. */
-export const storedAs = ({ state = '' }: Plan): string => CHOICES.state[state];
+export const storedAs = ({ state }: Plan): string => CHOICES.state[state ?? ''];
 
 const optionsOf = (name: ChoiceName) => {
   const { label: _, ...options } = CHOICES[name];
