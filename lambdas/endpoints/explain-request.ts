@@ -3,15 +3,12 @@ import { findTurnBefore } from '../records/explain-cache.ts';
 import { recordForCaller } from '../records/public-record.ts';
 import { publicRefused } from '../records/public-refused.ts';
 import type { RecordStore } from '../stores/record-store.ts';
-import { apiError, notFound } from '../support/errors.ts';
+import { notFound, retryLater } from '../support/errors.ts';
 import type { Endpoint } from './endpoint.ts';
 
 const NOT_FOUND =
   'Request not found. The id is the x-request-id of a response of this project, of the last weeks, of a refused ' +
   'request the last seven days; of many refusals in a minute, the first ten of a key are kept.';
-
-const unavailable = (cause: unknown) =>
-  apiError('The records are unavailable.', { status: 503, headers: { 'retry-after': '1' }, cause });
 
 type Parts = {
   meter: Meter;
@@ -34,7 +31,7 @@ export const createExplainRequest =
       return refused && publicRefused(refused);
     };
     const found = await read().catch((cause) => {
-      throw unavailable(cause);
+      throw retryLater('The records are unavailable.', cause);
     });
     if (!found) throw notFound(NOT_FOUND);
     return { status: 200, body: found };

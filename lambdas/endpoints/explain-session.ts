@@ -3,7 +3,7 @@ import type { Meter } from '../metering/meter.ts';
 import { hashValue, type ReadWhoKey } from '../records/hash-who.ts';
 import type { RecordStore } from '../stores/record-store.ts';
 import { DAY_MS } from '../support/clock.ts';
-import { apiError, invalidRequest, notFound } from '../support/errors.ts';
+import { invalidRequest, notFound, retryLater } from '../support/errors.ts';
 import type { Endpoint } from './endpoint.ts';
 
 const DEFAULT_DAYS = 7;
@@ -41,8 +41,7 @@ export const createExplainSession =
       return readSession(records, { projectId, session, ...range });
     };
     const found = await read().catch((cause) => {
-      const headers = { 'retry-after': '1' };
-      throw apiError('The records are unavailable.', { status: 503, headers, cause });
+      throw retryLater('The records are unavailable.', cause);
     });
     if (found.records.length === 0) throw notFound(NOT_FOUND);
     return { status: 200, body: { object: 'session', ...publicSession(found, id) } };

@@ -130,15 +130,7 @@ const isShared = (targets: Target[]): boolean => {
   return false;
 };
 
-export const createFetchAnswer = ({
-  upstream,
-  failover,
-  cancellations,
-  clock,
-  log,
-  passesTraceparent = false,
-  takeSeat,
-}: {
+export const createFetchAnswer = (parts: {
   upstream: Upstream;
   failover: Pick<Failover, 'open'>;
   cancellations: Cancellations;
@@ -149,6 +141,8 @@ export const createFetchAnswer = ({
   /** For calls of targets that declare a capacity. @default none is checked */
   takeSeat?: TakeSeat | undefined;
 }): FetchAnswer => {
+  const { upstream, failover, cancellations, clock } = parts;
+  const { log, passesTraceparent = false, takeSeat } = parts;
   const openTargets = (
     checked: CheckedCall,
     { tried, noRoom, fuse, seat }: Attempts,

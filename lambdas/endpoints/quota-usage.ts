@@ -5,7 +5,7 @@ import type { Meter } from '../metering/meter.ts';
 import type { WindowUsage } from '../metering/quota-usage.ts';
 import type { HistoryStore } from '../stores/history-store.ts';
 import { DAY_MS, dayOf, formatInstant } from '../support/clock.ts';
-import { apiError, invalidRequest } from '../support/errors.ts';
+import { invalidRequest, retryLater } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 
 import type { Call, Endpoint } from './endpoint.ts';
@@ -73,8 +73,7 @@ const historyOf = async (history: History, { caller, query, startedAt }: Call) =
     } = read;
     return { ...days, ...ageOf([progress], startedAt), data, total };
   } catch (cause) {
-    const headers = { 'retry-after': '1' };
-    throw apiError('The history is unavailable.', { status: 503, headers, cause });
+    throw retryLater('The history is unavailable.', cause);
   }
 };
 

@@ -4,7 +4,7 @@ import type { KeyLimits, KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { Plan, PlanStore } from '../stores/plan-store.ts';
 import { LONGEST_READ_MS, StoreUnavailable, UnreadableItem } from '../stores/store-unavailable.ts';
 import { type Clock, withTimeout } from '../support/clock.ts';
-import { type ApiError, apiError, toApiError, unauthenticated } from '../support/errors.ts';
+import { type ApiError, retryLater, toApiError, unauthenticated } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { hashKey, readCredential } from './api-key.ts';
 import { createCachedLookup } from './cached-lookup.ts';
@@ -87,11 +87,7 @@ export const confirmedCaller = async ({ caller, confirm }: Identity): Promise<Ca
 
 /** 503, never 401: after a 401 SDKs do not retry and users replace keys that are valid. */
 const unavailable = (cause: unknown): ApiError =>
-  apiError('The API key could not be checked. Retry in a second.', {
-    status: 503,
-    headers: { 'retry-after': '1' },
-    cause,
-  });
+  retryLater('The API key could not be checked. Retry in a second.', cause);
 
 const isSameHash = (one: string, other: string): boolean =>
   one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));

@@ -1,7 +1,7 @@
 import type { Caller } from '../keys/authenticate.ts';
 import { type BudgetStore, type Hold, UNLIMITED } from '../stores/budget-store.ts';
 import { formatInstant } from '../support/clock.ts';
-import { apiError } from '../support/errors.ts';
+import { retryLater } from '../support/errors.ts';
 import { dollarsOf } from '../support/public-usage.ts';
 import { leaseOf } from './budgets.ts';
 import { resetOfBudget } from './limits.ts';
@@ -46,7 +46,6 @@ export const budgetUsage = async (budgets: ReadBudgets, caller: Caller, now: num
     );
     return [...own.flat(), ...each];
   } catch (cause) {
-    const headers = { 'retry-after': '1' };
-    throw apiError('The budgets are unavailable.', { status: 503, headers, cause });
+    throw retryLater('The budgets are unavailable.', cause);
   }
 };

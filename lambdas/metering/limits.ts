@@ -5,7 +5,7 @@ import type { MeterCounts, Reservation } from '../stores/meter-store.ts';
 import type { Period } from '../stores/plan-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import { formatInstant, minuteOf, minuteResetsAt, secondsUntil } from '../support/clock.ts';
-import { ApiError, apiError, unauthenticated } from '../support/errors.ts';
+import { ApiError, retryLater, unauthenticated } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { dollarsOf } from '../support/public-usage.ts';
 
@@ -132,11 +132,7 @@ export const keyRevoked = (): ApiError => unauthenticated('The API key was revok
 
 /** 503: without the meter no request is admitted, because a limit that fails open does not limit. */
 const meterUnavailable = (cause: unknown): ApiError =>
-  apiError('The request could not be metered. Retry in a second.', {
-    status: 503,
-    headers: { 'retry-after': '1' },
-    cause,
-  });
+  retryLater('The request could not be metered. Retry in a second.', cause);
 
 /**
  * 503: the unit was settled, or its minute closed, before. A later attempt of a request whose process died needs

@@ -246,13 +246,7 @@ export type GenerationEvent = { received?: Received } & (
  * A page that a response cites. `start` and `end` are the place of what it supports, in characters of the block or, without a
  * `block`, in bytes of all text; absent: the whole block.
  */
-export type Citation = {
-  url: string;
-  title: string;
-  block?: number;
-  start?: number;
-  end?: number;
-};
+export type Citation = { url: string; title: string; block?: number; start?: number; end?: number };
 
 /** A whole response in the upstream's protocol: its text, or what the messages of its stream add up to. */
 export type Body = { text?: string; value: Json };

@@ -6,7 +6,7 @@ import type { Meter } from '../metering/meter.ts';
 import { HEARTBEAT_MS, type MessageBatches, withHeartbeat } from '../protocols/streams/sse.ts';
 import type { AnswerEntry, Unit } from '../stores/answer-store.ts';
 import { type Clock, withTimeout } from '../support/clock.ts';
-import { type ApiError, apiError, toApiError } from '../support/errors.ts';
+import { type ApiError, retryLater, toApiError } from '../support/errors.ts';
 import { suffixOf } from '../support/ids.ts';
 import type { ResumePoint } from './attempt.ts';
 import { isUnstored, NOT_STORED_COMMENT } from './keeper.ts';
@@ -78,10 +78,7 @@ async function* only(text: string) {
 
 /** Not run again instead: the first response was charged. */
 const unreadable = (): ApiError =>
-  apiError('The kept response cannot be read at the moment. Repeat the request later.', {
-    status: 503,
-    headers: { 'retry-after': '1' },
-  });
+  retryLater('The kept response cannot be read at the moment. Repeat the request later.');
 
 /** The response of a finished request. @throws ApiError 409 or 503 */
 export const replyOfKept = (

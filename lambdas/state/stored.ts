@@ -3,7 +3,7 @@ import { type Json, readJson, readJsonObject } from '../protocols/bytes/json.ts'
 import type { ResponseStore, StoredResponse } from '../stores/response-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import { sha256Of } from '../support/bytes.ts';
-import { apiError } from '../support/errors.ts';
+import { retryLater } from '../support/errors.ts';
 import { objectsIn } from './items.ts';
 
 export type Found = Omit<StoredResponse, 'input' | 'response'> & {
@@ -24,11 +24,7 @@ export const pack = (json: string): Uint8Array => gzipSync(json);
 const unpack = (bytes: Uint8Array): string => gunzipSync(bytes).toString();
 
 const unavailable = (cause: unknown) =>
-  apiError('Stored responses are unavailable. Repeat the request later.', {
-    status: 503,
-    headers: { 'retry-after': '1' },
-    cause,
-  });
+  retryLater('Stored responses are unavailable. Repeat the request later.', cause);
 
 /** @throws ApiError 503 if the store fails, and what else `verb` throws */
 export const withStore = async <Value>(verb: () => Promise<Value>): Promise<Value> => {

@@ -127,6 +127,10 @@ export const rateLimited = (
 export const apiError = (message: string, options: ApiErrorOptions = {}): ApiError =>
   new ApiError('api_error', message, options);
 
+/** A 503 of what is back within a second: most SDKs then repeat the request. */
+export const retryLater = (message: string, cause?: unknown): ApiError =>
+  apiError(message, { status: 503, headers: { 'retry-after': '1' }, cause });
+
 /** Converts any thrown value to a public error; the text of an unknown one stays private. */
 export const toApiError = (error: unknown): ApiError =>
   error instanceof ApiError

@@ -83,13 +83,9 @@ const TRANSLATION = ['#late/crossing', '#late/encoders'];
  * Bundles an entry for Lambda; synth deploys the result and tests load it.
  * @throws on build errors, or if the catalog is not valid.
  */
-export const bundle = ({
-  entry,
-  outdir,
-  catalog = fromRoot('lambdas/catalog/models.json'),
-  credentials = 'environment',
-  fileName = 'index.cjs',
-}: BundleOptions): Bundled => {
+export const bundle = (given: BundleOptions): Bundled => {
+  const { entry, outdir, catalog = fromRoot('lambdas/catalog/models.json') } = given;
+  const { credentials = 'environment', fileName = 'index.cjs' } = given;
   const folder = outdir.startsWith('/') ? outdir : fromRoot(outdir);
   const file = join(folder, fileName);
   return withParsedModels(catalog, ({ file: models, protocols }) => {
@@ -138,7 +134,6 @@ export const bundle = ({
 /** Name of the console's files in the folder of the admin function: one JSON text, read when the page is asked for. */
 export const CONSOLE_FILES = 'console.json';
 
-/** Adds the console to the folder of the admin function. */
 export const addConsole = ({ folder }: Pick<Bundled, 'folder'>): void =>
   writeFileSync(join(folder, CONSOLE_FILES), JSON.stringify(bundleConsole()));
 

@@ -117,7 +117,6 @@ const encodeMessage = (generation: Generation, request: GenerationRequest): Json
   };
 };
 
-/** The choices, each as a separate response. */
 const choicesIn = ({ blocks, reason, others = [], usage, citations }: Generation): Generation[] =>
   [reason, ...others].map((ofChoice, index) => ({
     blocks: blocks.filter(({ choice = 0 }) => choice === index),

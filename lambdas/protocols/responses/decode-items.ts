@@ -32,7 +32,6 @@ const textsIn = (parts: unknown): string =>
     .flatMap((part) => asString(asRecord(part)?.text) ?? [])
     .join('\n\n');
 
-/** Writes the calls of a response. */
 const createCallReader = (request: GenerationRequest, writer: EventWriter) => {
   const uniqueId = createToolIds(request);
   const callerName = callerToolNames(request);

@@ -23,11 +23,7 @@ export type Queue = {
   limits?: Amounts;
 };
 
-export type Ask = {
-  flow: string;
-  weight: number;
-  amounts: Amounts;
-};
+export type Ask = { flow: string; weight: number; amounts: Amounts };
 
 /** `leftMs`: how long it waits yet. No place is kept for one that has to wait longer. */
 export type Asking = { ask: Ask; leftMs: number };

@@ -174,8 +174,5 @@ export const createShares = (parts: ShareParts): Shares => {
     });
   };
 
-  return {
-    take,
-    correct: ({ name }, correction) => correct(lines(name), correction),
-  };
+  return { take, correct: ({ name }, correction) => correct(lines(name), correction) };
 };

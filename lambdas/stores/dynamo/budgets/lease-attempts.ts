@@ -53,17 +53,14 @@ const isDenied = ({ outcome }: Tried): boolean =>
   outcome !== 'changed' && outcome !== 'no-budget' && outcome !== 'admitted';
 
 /** Tries reservations that lease dollars, until the budgets have granted the item what it lacks, or one of them does not. */
-export const createLeaseAttempts = ({
-  leases,
-  look,
-  trySend,
-}: {
+export const createLeaseAttempts = (parts: {
   leases: Leases;
   /** What the item explains of a reservation that is not sent. */
   look(reservation: Reservation, place: Place): Promise<Tried>;
   /** One write. */
   trySend(reservation: Reservation, place: Place, more?: LeaseParts): Promise<Tried>;
 }) => {
+  const { leases, look, trySend } = parts;
   const inTurn = createTurns();
   /** The first requests of items that this process has not seen. */
   const probes = new Map<string, Promise<unknown>>();
