@@ -2,7 +2,6 @@
  * Requests that clients sent in sessions of 25 steps, without a word of them: of each the ten numbers of its estimate and what the
  * vendors' templates and tokenizers count (true_counts.py). No weight and no framing was fitted to them.
  */
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import {
   countingOf,
@@ -13,8 +12,8 @@ import { TOKEN_SAMPLES } from '../token-samples.ts';
 import { CHECKED, shareWithin } from './score.ts';
 
 export type Measured = {
-  /** Of the way that texts are read: other weights give other counts, which are to be measured again. */
-  reading: string;
+  /** How texts are read: other weights give other counts, which are to be measured again. */
+  samples: number[];
   families: string[];
   clients: {
     client: string;
@@ -28,15 +27,19 @@ export type Measured = {
 export const readMeasured = (): Measured =>
   JSON.parse(readFileSync(new URL('client-counts.json', import.meta.url), 'utf8'));
 
-/** Changes with the weights of any family, the automaton, and how long texts are sampled. */
-export const readingDigest = (): string => {
+/**
+ * Tokens of known texts, by family: they change with its weights, the automaton, and how long texts are sampled. By less than one
+ * in a thousand with the order in which a process meets the families (text-reader.ts sums up rows with weights).
+ */
+export const readSamples = (): number[] => {
   const texts = TOKEN_SAMPLES.map(({ text }) => text);
-  const counts = Object.values(CHECKED).map((model) => {
+  return Object.values(CHECKED).flatMap((model) => {
     const { weights } = countingOf({ model });
     const long = estimateTexts([texts.join('\n').repeat(20)], weights);
-    return [...texts.map((text) => estimateTexts([text], weights)), long].map(Math.round);
+    return [...texts.map((text) => estimateTexts([text], weights)), long].map(
+      (tokens) => Math.round(tokens * 10) / 10,
+    );
   });
-  return createHash('sha256').update(JSON.stringify(counts)).digest('hex').slice(0, 12);
 };
 
 type Requests = Measured['clients'][number]['requests'];
@@ -50,7 +53,7 @@ const errorsOf = (requests: Requests, index: number): number[] => {
   });
 };
 
-const medianOf = (values: number[]): number =>
+export const medianOf = (values: number[]): number =>
   values.toSorted((one, other) => one - other)[values.length >> 1] ?? 0;
 const signed = (error: number): string => {
   const percent = (100 * error).toFixed(1);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { countingOf, countPrompt } from '../../../../lambdas/catalog/estimate-tokens.ts';
 import { partsOf } from '../../../../lambdas/catalog/request-parts.ts';
 import { callerProtocols } from '../../../../lambdas/protocols/protocols.ts';
-import { type Measured, readingDigest } from './client-counts.ts';
+import { type Measured, readSamples } from './client-counts.ts';
 import { CHECKED } from './score.ts';
 
 type Recorded = {
@@ -39,5 +39,5 @@ const clients = Object.entries(truths).map(([file, counted]): Measured['clients'
     }));
   return { client, version, endpoint, requests };
 });
-const measured: Measured = { reading: readingDigest(), families: Object.keys(CHECKED), clients };
+const measured: Measured = { samples: readSamples(), families: Object.keys(CHECKED), clients };
 process.stdout.write(`${JSON.stringify(measured)}\n`);

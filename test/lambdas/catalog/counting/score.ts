@@ -103,11 +103,3 @@ export const createScore = () => {
 
 export const shareWithin = (errors: number[], limit: number): number =>
   errors.filter((error) => Math.abs(error) <= limit).length / errors.length;
-
-/** As the table of decision 5 writes them. */
-export const percentWithin = (errors: number[], limit: number): string =>
-  `${Math.round(100 * shareWithin(errors, limit))} %`;
-export const medianPercent = (errors: number[]): string => {
-  const sizes = errors.map(Math.abs).toSorted((one, other) => one - other);
-  return `${(100 * (sizes[sizes.length >> 1] ?? 0)).toFixed(1)} %`;
-};
