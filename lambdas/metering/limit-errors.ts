@@ -104,15 +104,12 @@ const inFlight = (name: string) => ({
   headers: RETRY_SOON,
 });
 
-const exceeded = (name: string, spent: number, resets: number | undefined, now: number) => {
-  const reset = resets === undefined ? 'does not reset' : `resets at ${formatInstant(resets)}`;
-  const wait = resets !== undefined && { 'retry-after': String(secondsUntil(resets, now)) };
-  return {
-    code: 'budget_exceeded',
-    text: `${name} is used up (${shown(spent)}). It ${reset}.`,
-    headers: { ...wait, ...DO_NOT_RETRY },
-  };
-};
+/** No `retry-after`: Codex would wait for as long, which may be a month, and show nothing. */
+const exceeded = (name: string, spent: number, resets: number | undefined) => ({
+  code: 'budget_exceeded',
+  text: `${name} is used up (${shown(spent)}). It ${resets === undefined ? 'does not reset' : `resets at ${formatInstant(resets)}`}.`,
+  headers: DO_NOT_RETRY,
+});
 
 const tooSmall = (name: string, { max, needed }: BudgetRefusal, lease: LeaseSize | undefined) => {
   const fitting = lease ? Math.floor((max - lease.fixed) / lease.perToken) : 0;
@@ -136,7 +133,7 @@ export const budgetError = (
     kind === 'in-flight'
       ? inFlight(name)
       : kind === 'spent'
-        ? exceeded(name, spent, resetOfBudget(hold, now), now)
+        ? exceeded(name, spent, resetOfBudget(hold, now))
         : tooSmall(name, refusal, lease);
   const shownLimits = {
     ...limits,

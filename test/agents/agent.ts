@@ -26,6 +26,8 @@ export type Agent = {
   endpoint: 'chat' | 'messages' | 'responses';
   /** Last part of the ids of its models, if the agent chooses its tools by it. */
   modelName?: string;
+  /** Calls of one request that is denied. @default 1 */
+  denials?: number;
   /** What it sends back of its reasoning, if that is not all: a messages upstream requires the signature. */
   reasoning?: 'unsigned' | 'dropped';
   /** The prompt's words for calling its tools, as the embedded model understands them. */

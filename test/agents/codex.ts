@@ -27,6 +27,8 @@ export const codex: Agent = {
   name: 'Codex',
   package: '@openai/codex',
   endpoint: 'responses',
+  // It repeats any status as often as `stream_max_retries` in what `connect` writes.
+  denials: 3,
   call: { read: (file) => shell(`cat ${file}`), shell },
   ask: async (ask) => {
     const { file } = codexConfiguration(connectionOf(ask));

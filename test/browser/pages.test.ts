@@ -53,6 +53,16 @@ test.each(PAGES)(
   },
 );
 
+test('the page of budgets has what is spent and leased, a forecast and the cost of 14 days', async () => {
+  await withTab('#/budgets', async ({ page }) => {
+    const row = page.getByRole('row').filter({ hasText: 'project local' });
+    await row.getByLabel('Cost of 14 days').waitFor();
+    for (const title of ['Spent', 'Open leases', 'Forecast', 'Set by'])
+      await page.getByRole('columnheader', { name: title }).waitFor();
+    expect(await row.getByText('$25.00 a month').count()).toBe(1);
+  });
+});
+
 test('every dialog of the keys has no axe violation', async () => {
   await withTab('#/keys?project=local', async ({ page }) => {
     await createKey(page, 'dialogs');

@@ -107,7 +107,8 @@ describe('a budget of a project', () => {
         ),
       );
       expect(failure.headers.get('x-should-retry')).toBe('false');
-      expect(Number(failure.headers.get('retry-after'))).toBeGreaterThan(3_600);
+      expect(failure.headers.get('retry-after')).toBeNull();
+      expect(failure.headers.get('x-budget-reset')).toBe('2026-11-25T00:00:00Z');
       expect(failure.headers.get('x-budget-limit')).toBe('0.06');
     },
   );
@@ -190,6 +191,60 @@ describe('a budget of a project', () => {
     expect(await status()).toBe(402);
     lab.pass(86_400_000);
     expect(await status()).toBe(200);
+  });
+});
+
+describe('the end of a budget', () => {
+  const HOUR = 3_600_000;
+
+  test('a request that runs over the end of its period is paid by the period that admitted it', async () => {
+    const { key, keyIds, path } = await underBudget(1);
+    const keyPath = `${path}/keys/${keyIds[0]}`;
+    await lab.admin(`${path}/budget`, { max_usd: 1, period: 'hour' });
+    await lab.admin(`${keyPath}/budget`, { max_usd: 1, period: 'total' });
+    lab.pass(HOUR - (lab.clock.now() % HOUR) - 2_000);
+    const before = lab.provider.invoices.length;
+    const running = await lab.ask({ key, order: 'output=200 pace=5' });
+    lab.pass(3_000);
+    await read(running);
+    await expect.poll(async () => (await lab.budget(keyPath)).leased_usd).toBe(0);
+    const billed = dollarsOf(lab.provider.invoices.slice(before));
+    expect(await lab.budget(keyPath)).toMatchObject({ spent_usd: billed });
+    expect(await lab.budget(path)).toMatchObject({ spent_usd: 0, leased_usd: 0 });
+  });
+
+  test('a provider that bills more than was leased is paid, and the debt denies the next request', async () => {
+    const { key, path } = await underBudget(0.05);
+    const before = lab.provider.invoices.length;
+    const order = 'output=5 counts=6';
+    const response = await lab.ask({ key, order, words: 2_000, maxTokens: 200 });
+    expect((await read(response)).status).toBe(200);
+    const billed = dollarsOf(lab.provider.invoices.slice(before));
+    expect(billed).toBeGreaterThan(0.05);
+    // It ends the response, whose last tokens are estimated.
+    const spent_usd = expect.closeTo(billed, 3);
+    await expect.poll(() => lab.budget(path)).toMatchObject({ spent_usd, leased_usd: 0 });
+    const failure = await failureOf(await lab.ask({ key, maxTokens: 10 }));
+    expect(failure).toMatchObject({ status: 402, code: 'budget_exceeded' });
+    expect(failure.message).toContain(`is used up ($${billed.toFixed(2)})`);
+    expect(Number(failure.headers.get('x-budget-remaining'))).toBe(0);
+  });
+
+  test('a budget has one event at 50, one at 80 and one at 100 percent', async () => {
+    const { key, id } = await underBudget(0.1);
+    const ask = async () =>
+      (await read(await lab.ask({ key, order: 'output=900', maxTokens: 900 }))).status;
+    const thresholds = () =>
+      lab.lines
+        .map((line) => JSON.parse(line))
+        .filter(({ event, projectId }) => event === 'usage_threshold' && projectId === id)
+        .map(({ threshold }) => threshold);
+    for (let n = 0; n < 3; n += 1) expect(await ask()).toBe(200);
+    await expect.poll(thresholds).toEqual([50]);
+    expect(await ask()).toBe(200);
+    await expect.poll(thresholds).toEqual([50, 80]);
+    expect(await ask()).toBe(402);
+    await expect.poll(thresholds).toEqual([50, 80, 100]);
   });
 });
 

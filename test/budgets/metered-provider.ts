@@ -31,6 +31,8 @@ type Order = {
   breaks: number;
   /** Closes a connection that has carried a request before, without a byte, once it has read and billed this one. */
   closes: boolean;
+  /** It counts so many tokens of input for one. */
+  counts: number;
   /** Calls a tool, whose arguments are as many tokens. */
   tool: number;
 };
@@ -46,6 +48,7 @@ const orderIn = (text: string): Order => {
     chunk: number('chunk', 1),
     breaks: number('breaks', Number.POSITIVE_INFINITY),
     closes: number('closes', 0) > 0,
+    counts: number('counts', 1),
     tool: number('tool', 0),
   };
 };
@@ -151,7 +154,7 @@ const readAsked = (body: string): Asked => {
   const text = textsIn(rest.messages).join(' ');
   const order = orderIn(text.slice(-300));
   const wanted = order.tool > 0 ? order.tool : order.output;
-  const input = tokensOf(text) + tokensOf(textsIn(rest.system).join(' ')) + 8;
+  const input = order.counts * (tokensOf(text) + tokensOf(textsIn(rest.system).join(' ')) + 8);
   return {
     model,
     order,

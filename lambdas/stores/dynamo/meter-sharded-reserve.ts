@@ -2,7 +2,9 @@ import type { LruCache } from '../../support/lru-cache.ts';
 import type { Reservation, ReserveResult } from '../meter-store.ts';
 import { type StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
 import type { Attempt } from './budgets/lease-attempts.ts';
+import type { Leases } from './budgets/leases.ts';
 import { createBank, type Refusal, type Root } from './meter-bank.ts';
+import { itemKey } from './meter-item.ts';
 import type { Throttles } from './meter-ledger.ts';
 import {
   estimateCounts,
@@ -10,6 +12,7 @@ import {
   limitsText,
   type Place,
   type Sharding,
+  shardsAfter,
 } from './meter-shards.ts';
 import type { Table } from './table.ts';
 
@@ -36,6 +39,7 @@ type Parts = {
   table: Table;
   throttles: Throttles;
   sharding: Sharding;
+  leases: () => Leases;
   tryIn(reservation: Reservation, place: Place): Promise<Attempt>;
   /** Sharded meters, as this process saw them last. */
   roots: LruCache<Root>;
@@ -43,7 +47,7 @@ type Parts = {
 
 /** Reserves a unit in a shard of its meter, which is sharded if it is not. */
 export const createShardedReserve = (parts: Parts) => {
-  const { throttles, tryIn, roots } = parts;
+  const { throttles, tryIn, roots, leases } = parts;
   const bank = createBank(parts);
   /** The last of the reservations of a window that make room. */
   const turns = new Map<string, Promise<Sought>>();
@@ -122,6 +126,15 @@ export const createShardedReserve = (parts: Parts) => {
     return remember(reservation, await bank.open(reservation));
   };
 
+  /** By a hash; if that shard has few dollars, the one that has the most, as moving them costs more writes. */
+  const homeOf = ({ requestId, meterId, lease }: Reservation, shards: number): number => {
+    const home = homeShard(requestId, shards);
+    if (!lease || leases().isScarce(itemKey(meterId, home)) !== true) return home;
+    const keys = shardsAfter(0, shards).map((shard) => itemKey(meterId, shard));
+    const roomiest = leases().roomiest(keys, lease);
+    return roomiest === undefined ? home : 1 + keys.indexOf(roomiest);
+  };
+
   /**
    * `shard`: where the mark of its request is. `throttled`: its item or home shard was; it is tried once in another shard, if the
    * meter has any: other processes may have added some since this one read the root, and of two shards that a hash chooses
@@ -131,14 +144,14 @@ export const createShardedReserve = (parts: Parts) => {
     reservation: Reservation,
     { shard, throttled }: { shard?: number; throttled?: StoreThrottled } = {},
   ): Promise<ReserveResult> => {
-    const { meterId, requestId } = reservation;
+    const { meterId } = reservation;
     const known = throttled && (await bank.find(meterId));
     if (throttled && !known) throw throttled;
     const root = known
       ? remember(reservation, known)
       : await (shard === undefined ? rootFor(reservation) : bank.open(reservation));
     const { shards } = root.layout;
-    const home = homeShard(requestId, shards);
+    const home = homeOf(reservation, shards);
     const first = throttled ? otherThan(home, home, shards) : (shard ?? home);
     const result = await tryShard(reservation, { root, shard: first });
     return 'outcome' in result ? result : seekInTurn(reservation, result);

@@ -71,7 +71,7 @@ const freeOf = (root: Item | undefined, hold: Hold): number =>
   (limitIn(root)?.max ?? 0) - numberIn(root, lentName(hold));
 
 /** Finds room for leases that the item of a meter has no room for. */
-export const createBudgetBank = (table: Table) => {
+export const createBudgetBank = (table: Table, onShare: (share: Share) => void) => {
   const { grant, recall, finish, readShares } = createTransfers(table);
   /** Items of budgets as this process saw them last, and when. */
   const roots = createLruCache<{ root: Item | undefined; seenAt: number }>(MAX_BUDGETS);
@@ -114,6 +114,7 @@ export const createBudgetBank = (table: Table) => {
     const { hold, borrower, needed } = query;
     const { max } = lack;
     const shares = await readShares(root, hold, borrower);
+    for (const share of shares) onShare(share);
     const spent = sumOf(shares, spentOf);
     const refusal = (kind: BudgetRefusal['kind']) => ({
       refusal: { kind, hold, max, spent, needed },

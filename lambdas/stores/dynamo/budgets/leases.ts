@@ -43,16 +43,17 @@ export const createLeases = ({
   ledger: Pick<WriteLedger, 'entryOf'>;
   budgets: Table;
 }) => {
-  const bank = createBudgetBank(budgets);
-  /** Whether items had too little room for a lease: it costs less to read them first than a write that is denied. */
-  const scarce = createLruCache<boolean>(MAX_ITEMS);
-  /** What an item has. One that had too little is scarce until it has plenty. */
-  const noteRoom = (key: string, item: Item | undefined, lease: Lease): void => {
-    const isPlenty = !isLacking(item, { ...lease, nanos: PLENTY * lease.nanos });
-    if (isPlenty || isLacking(item, lease) || scarce.get(key) === undefined) {
-      scarce.set(key, !isPlenty);
-    }
+  /** Items as this process saw them last. One that had too little room for a lease is scarce until it has plenty. */
+  const seen = createLruCache<{ room: number; isScarce: boolean }>(MAX_ITEMS);
+  const noteRoom = (key: string, item: Item | undefined, { holds, nanos }: Lease): void => {
+    const room = Math.min(...holds.map((hold) => numberIn(item, roomName(hold))));
+    const wasScarce = seen.get(key)?.isScarce ?? true;
+    seen.set(key, { room, isScarce: room < (wasScarce ? PLENTY : 1) * nanos });
   };
+  const bank = createBudgetBank(budgets, ({ key, room }) => {
+    const isScarce = seen.get(key)?.isScarce ?? true;
+    seen.set(key, { room, isScarce });
+  });
 
   /** Room in an item for so many nanos more of each budget. */
   const makeRoom = async (
@@ -103,7 +104,9 @@ export const createLeases = ({
   };
 
   const sendFirst: typeof send = async (unit, key, change) =>
-    change.taken > 0 && scarce.get(key) ? { item: await table.read(key) } : send(unit, key, change);
+    change.taken > 0 && seen.get(key)?.isScarce
+      ? { item: await table.read(key) }
+      : send(unit, key, change);
 
   /** Changes the lease to `to`, and takes so many nanos for that; a nano more if it was `to` before. */
   const change = async (
@@ -113,22 +116,27 @@ export const createLeases = ({
     const { lease } = unit;
     if (lease.replaced?.includes(to)) return change(unit, { to: to + 1, taken: taken + 1, now });
     const key = ledger.entryOf(unit.requestId)?.key ?? unit.meterId;
-    let seen = await sendFirst(unit, key, { to, taken, grants: [] });
-    for (let tries = 0; seen && tries < MAX_TRIES; tries += 1) {
+    let found = await sendFirst(unit, key, { to, taken, grants: [] });
+    for (let tries = 0; found && tries < MAX_TRIES; tries += 1) {
       // The unit was reaped, or a late write has changed the lease.
-      if (leasedBy(seen.item, unit) !== lease.nanos) break;
-      const found = await makeRoom(lease, { key, ...seen }, { needed: taken, now });
-      if ('refusal' in found) return found.refusal;
-      seen = await send(unit, key, { to, taken, grants: found.grants });
+      if (leasedBy(found.item, unit) !== lease.nanos) break;
+      const room = await makeRoom(lease, { key, ...found }, { needed: taken, now });
+      if ('refusal' in room) return room.refusal;
+      found = await send(unit, key, { to, taken, grants: room.grants });
     }
-    if (!seen) return undefined;
+    if (!found) return undefined;
     throw new StoreUnavailable('The lease was changed by another write.');
   };
 
   return {
     makeRoom,
     /** Undefined: this process has not seen the item. */
-    isScarce: (key: string): boolean | undefined => scarce.get(key),
+    isScarce: (key: string): boolean | undefined => seen.get(key)?.isScarce,
+    /** The one of some items with the most room for a lease. */
+    roomiest: (keys: string[], { nanos }: Lease): string | undefined =>
+      keys
+        .filter((key) => (seen.get(key)?.room ?? 0) >= nanos)
+        .toSorted((one, other) => (seen.get(other)?.room ?? 0) - (seen.get(one)?.room ?? 0))[0],
     noteRoom,
     /** Reads what callers are shown of their budgets. */
     refresh: ({ holds }: Lease, now: number) =>
