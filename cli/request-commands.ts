@@ -53,6 +53,7 @@ const printRequest = (request: Row): string => {
     key: [request.key, request.key_name].filter(Boolean).map(textOf).join(' '),
     plan: request.plan,
     model: request.model,
+    ...(typeof request.why_target === 'string' && { target: request.why_target }),
     status: request.status,
     for: forWhom(request),
     usage: usageOf(usage),

@@ -60,6 +60,12 @@ const QUERIES: Query[] = [
     'sort failures desc',
     'limit 30',
   ]),
+  query('Shares of the models: tokens, and denied for want of capacity', ['request'], (line) => [
+    line`filter ispresent(${'model'})`,
+    line`stats sum(${'inputTokens'}) as input, sum(${'outputTokens'}) as output, sum(${'fault'} = "capacity") as denied by ${'model'}, ${'projectId'}`,
+    'sort denied desc, input desc',
+    'limit 30',
+  ]),
   query('Breakers: last change per target', ['breaker_opened', 'breaker_closed'], (line) => [
     line`stats latest(event) as state, latest(@timestamp) as since, count(*) as changes by ${'target'}`,
     'sort since desc',
@@ -73,5 +79,5 @@ const table = (logGroup: LogGroup, { title, lines }: Query): IWidget =>
 /** Returns the log tables, two per row. */
 export const logRows = ({ logGroup }: DashboardSources): IWidget[][] => {
   const tables = QUERIES.map((entry) => table(logGroup, entry));
-  return [tables.slice(0, 2), tables.slice(2, 4), tables.slice(4)];
+  return [tables.slice(0, 2), tables.slice(2, 4), tables.slice(4, 6), tables.slice(6)];
 };

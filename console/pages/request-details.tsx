@@ -105,6 +105,12 @@ const Facts = ({ record }: { record: RequestRecord }) => (
     <dd>
       <Tokens {...record} />
     </dd>
+    {record.why_target && (
+      <>
+        <dt>Why its target</dt>
+        <dd>{record.why_target}</dd>
+      </>
+    )}
     {record.cache && (
       <>
         <dt>Cache</dt>

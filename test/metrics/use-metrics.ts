@@ -15,7 +15,12 @@ const TRAFFIC: [model: string, stream: boolean][] = [
 
 /** A router that has served some requests of each end, and what it answers to a scrape. */
 export const useMetrics = () => {
-  const router = useRouter({ catalog: testModels() });
+  const quota = { rpm: 1_000_000, tpm: 1_000_000_000 };
+  const catalog = testModels().map((model) => ({
+    ...model,
+    targets: model.targets.map((target) => ({ ...target, quota })),
+  }));
+  const router = useRouter({ catalog });
   let isServed = false;
   const serve = async () => {
     for (const [model, stream] of isServed ? [] : TRAFFIC) {

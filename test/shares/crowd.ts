@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { startDynamoProxy } from '../metering/dynamo-proxy.ts';
 import { startFleet } from '../metering/fleet.ts';
 import { createRandom, type Random } from '../simulation/random.ts';
+import { type Arrival, serveCentrally } from '../simulation/share-oracle.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { startBucketProvider } from './bucket-provider.ts';
@@ -28,6 +29,8 @@ export type Result = {
   served: number;
   /** Shares of what was asked and there until the last request, of the requests, and of what is due. */
   used: number;
+  /** What a perfect scheduler gives the nine, and uses, of the same requests. */
+  perfect: { nine: number; used: number };
   rejected: number;
   nine: number;
   worst: number;
@@ -130,7 +133,7 @@ export const runCrowd = async (crowd: Crowd): Promise<Result> => {
 
   const outcomes: Record<string, number> = {};
   const waitedMs: number[] = [];
-  const asked = new Map<string, number>();
+  const arrivals: Arrival[] = [];
   const send = async (tenant: string, tokens: number): Promise<void> => {
     const startedAt = Date.now();
     let outcome: string;
@@ -168,7 +171,8 @@ export const runCrowd = async (crowd: Crowd): Promise<Result> => {
       if (Date.now() + gapMs > end) return;
       await pause(gapMs);
       const tokens = random.between(...SIZES);
-      asked.set(tenant, (asked.get(tenant) ?? 0) + tokens + MAX_TOKENS);
+      const ask = { flow: tenant, weight: 1, amounts: { tokens: tokens + MAX_TOKENS } };
+      arrivals.push({ at: Date.now(), ask, patienceMs: crowd.waitMs });
       sending.push(send(tenant, tokens));
     }
   };
@@ -191,29 +195,34 @@ export const runCrowd = async (crowd: Crowd): Promise<Result> => {
   await Promise.all([...proxies.map((proxy) => proxy.close()), provider.close()]);
 
   const names = [...keys.keys()];
+  const sumOf = (tokens: number[]) => tokens.reduce((sum, one) => sum + one, 0);
+  const tokensOf = (some: Arrival[], tenants: string[]) =>
+    sumOf(some.map(({ ask }) => (tenants.includes(ask.flow) ? (ask.amounts.tokens ?? 0) : 0)));
   const accepted = provider.log.filter(({ isRejected }) => !isRejected);
-  const gotOf = (tenant: string) =>
-    accepted.filter((one) => one.tenant === tenant).reduce((sum, { tokens }) => sum + tokens, 0);
-  const got = names.map(gotOf);
+  const got = names.map((name) =>
+    sumOf(accepted.map(({ tenant, tokens }) => (tenant === name ? tokens : 0))),
+  );
   const capacityOf = (ms: number) => (tpm * (ms + HOLDS_MS / 2)) / 60_000;
   const due = dueOf(
-    names.map((name) => asked.get(name) ?? 0),
+    names.map((name) => tokensOf(arrivals, [name])),
     capacityOf(tookMs),
   );
   const shares = got.map((tokens, index) => tokens / (due[index] || 1));
-  const others = names.map((_, index) => index).slice(1);
-  const sumOf = (values: number[], indexes: number[]) =>
-    indexes.reduce((sum, index) => sum + (values[index] ?? 0), 0);
-  const all = [...asked.values()].reduce((sum, one) => sum + one, 0);
-  const usable = Math.min(all, capacityOf(end - startedAt));
+  const ofNine = (tokens: number) => tokens / sumOf(due.slice(1));
+  const usable = Math.min(tokensOf(arrivals, names), capacityOf(end - startedAt));
   const inTime = accepted.filter(({ at }) => at <= end);
+  const served = serveCentrally({ limits: { tokens: tpm } }, arrivals);
   return {
     asked: sending.length,
     served: accepted.length,
-    used: inTime.reduce((sum, { tokens }) => sum + tokens, 0) / usable,
+    used: sumOf(inTime.map(({ tokens }) => tokens)) / usable,
+    perfect: {
+      nine: ofNine(tokensOf(served, names.slice(1))),
+      used: Math.min(1, tokensOf(served, names) / usable),
+    },
     rejected: (provider.log.length - accepted.length) / Math.max(1, provider.log.length),
-    nine: sumOf(got, others) / sumOf(due, others),
-    worst: Math.min(...others.map((index) => shares[index] ?? 0)),
+    nine: ofNine(sumOf(got.slice(1))),
+    worst: Math.min(...shares.slice(1)),
     jain: jainOf(shares),
     writes: writes / Math.max(1, sending.length),
     waitedMs: waitedMs.toSorted((one, other) => one - other),
