@@ -3,7 +3,7 @@ import { Code } from 'aws-cdk-lib/aws-lambda';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 import { addConsole, bundle, WEB_BUNDLE } from '../lib/bundle/bundle.ts';
 import { ConfigurationError } from '../lib/configuration-error.ts';
-import { readCatalog } from '../lib/read-catalog.ts';
+import { checkSeed, readCatalog } from '../lib/read-catalog.ts';
 import { RouterStack } from '../lib/router-stack.ts';
 import { readStage } from '../lib/stage.ts';
 
@@ -15,6 +15,7 @@ const declareApp = (): void => {
   const app = new App();
   const stage = readStage(app.node);
   const { file: catalog, models } = readCatalog(app.node);
+  checkSeed(app.node, models);
   const router = bundle({ entry: 'lambdas/router.ts', outdir: 'dist/router', catalog });
   const admin = bundle({ entry: 'lambdas/admin.ts', outdir: 'dist/admin', catalog });
   if (stage.hasConsole) addConsole(admin);

@@ -228,7 +228,7 @@ const StageContext = z
  */
 const OPTION_NAME = /^[A-Za-z]+$/;
 /** Read by read-catalog.ts. */
-const CATALOG = 'catalog';
+const FILES = ['catalog', 'seed'];
 
 /**
  * Reads the stage options of `cdk … -c name=value` and of cdk.json. Rejects unknown names: a
@@ -238,7 +238,7 @@ const CATALOG = 'catalog';
 export const readStageContext = (node: Node): z.infer<typeof StageContext> => {
   const all: Record<string, unknown> = node.getAllContext();
   const options = Object.entries(all).filter(
-    ([name]) => OPTION_NAME.test(name) && name !== CATALOG,
+    ([name]) => OPTION_NAME.test(name) && !FILES.includes(name),
   );
   const parsed = StageContext.safeParse(Object.fromEntries(options));
   if (parsed.success) return parsed.data;

@@ -1,4 +1,5 @@
 import { PROGRAM } from '#program';
+import { checkPlans } from '../lambdas/admin/doctor.ts';
 import { DEFAULT_RUNBOOK_URL } from '../lambdas/env.ts';
 import type { LogFields } from '../lambdas/log-events.ts';
 import { systemClock, withTimeout } from '../lambdas/support/clock.ts';
@@ -93,7 +94,13 @@ const start = async (options: CliOptions): Promise<LocalRouter> => {
         await stores.close();
       },
     };
-    return await startLocal({ ...files, stores: closing, ...own, state: 'default' });
+    const router = await startLocal({ ...files, stores: closing, ...own, state: 'default' });
+    const checks = await checkPlans({ models: router.models, ...stores.parts });
+    // Of a plan that names what another catalog had.
+    for (const { result, place, reason } of checks) {
+      if (result === 'failed') printError(`${place} ${reason}`);
+    }
+    return router;
   } catch (error) {
     if (!isPortInUse(error)) throw error;
     const next = `Choose another: ${PROGRAM.start} --port ${port + 1}`;

@@ -120,7 +120,10 @@ const checkTables = async (parts: DoctorParts) => {
   );
 };
 
-const checkPlans = async ({ models, plans }: DoctorParts): Promise<Check[]> => {
+export const checkPlans = async ({
+  models,
+  plans,
+}: Pick<DoctorParts, 'models' | 'plans'>): Promise<Check[]> => {
   const all = await plans.listPlans().catch(() => []);
   if (all.length === 0)
     return [warning('plans', 'plans', 'There is no plan: no key can be created.')];

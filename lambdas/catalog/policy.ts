@@ -15,7 +15,7 @@ const isWithin = (target: Labels, policy: Policy): boolean =>
 const NONE = '(none that both key and plan accept)';
 
 /** `region eu or us and retention none` */
-const policyText = (policy: Policy): string =>
+export const policyText = (policy: Policy): string =>
   LABELS.flatMap((label) =>
     policy[label] ? [`${label} ${policy[label].join(' or ') || NONE}`] : [],
   ).join(' and ');

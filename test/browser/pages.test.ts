@@ -100,6 +100,7 @@ test('a request has its timeline, and what to do when it failed', async () => {
     await page.getByRole('link', { name: /^req_/ }).first().click();
     await page.getByText('What to do:').waitFor();
     await page.getByText('received for aurora/scribe-1 over chat').waitFor();
+    await page.getByText('It is the next in order.').waitFor();
     expect(await violationsOn(page)).toEqual([]);
   });
 });

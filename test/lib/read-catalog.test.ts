@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { bundle } from '../../lib/bundle/bundle.ts';
-import { readCatalog } from '../../lib/read-catalog.ts';
+import { checkSeed, readCatalog } from '../../lib/read-catalog.ts';
+import { readStage } from '../../lib/stage.ts';
 import { createApp, exampleModels } from './synth.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'catalog-'));
@@ -71,6 +72,56 @@ describe('readCatalog', () => {
   ])('a catalog file that is %s is rejected', (_, file, message) => {
     expect(() => read(file)).toThrow(message);
   });
+});
+
+test.each<[what: string, seed: object, message: RegExp | undefined]>([
+  [
+    'plans and keys that the catalog can serve',
+    { plans: [{ id: 'a', require: { region: ['eu'] } }], keys: [{}] },
+    undefined,
+  ],
+  [
+    'a label that no target has',
+    { plans: [{}, { require: { region: ['moon'] } }] },
+    /^.*seed.json: plans\.1\.require: no target of the catalog is labelled region moon\.$/,
+  ],
+  [
+    'labels that no target has at once',
+    { plans: [{ require: { region: ['us'], retention: ['none'] } }] },
+    /labelled region us and retention none/,
+  ],
+  [
+    'labels of another model than the plan has',
+    { plans: [{ models: ['acme/us'], require: { region: ['eu'] } }] },
+    /labelled region eu/,
+  ],
+  [
+    'a key with such a label',
+    { keys: [{ require: { retention: ['90d'] } }] },
+    /keys\.0\.require: .*retention 90d/,
+  ],
+  [
+    'a model that the catalog does not have',
+    { plans: [{ models: ['acme/none'] }] },
+    /plans\.0\.models: unknown model acme\/none/,
+  ],
+])('a synthesis with a seed of %s ends with what no target has', (_, seed, message) => {
+  const [eu, us] = [
+    { region: 'eu', retention: 'none' },
+    { region: 'us', retention: '30d' },
+  ].map((labels) => ({
+    ...exampleModels[0],
+    id: `acme/${labels.region}`,
+    targets: exampleModels[0]?.targets.map((target) => ({ ...target, ...labels })),
+  }));
+  const node = createApp({
+    catalog: write('two.json', [eu, us]),
+    seed: write('seed.json', seed),
+  }).node;
+  const { models } = readCatalog(node);
+  if (message) expect(() => checkSeed(node, models)).toThrow(message);
+  else expect(() => checkSeed(node, models)).not.toThrow();
+  expect(() => readStage(node)).not.toThrow();
 });
 
 test('router and admin bundles contain the catalog of the deployment', () => {

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
+import { modelOn, targetAt } from '../support/models.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { start, untilReady } from './local-process.ts';
 
@@ -37,6 +38,42 @@ const startOn = async (folder: string) => {
 };
 
 describe('data that lasts', () => {
+  test('a router names at its start the plans that require a label of no target', async () => {
+    const folder = join(root, 'labels');
+    const labelled = join(root, 'labelled.json');
+    writeFileSync(
+      labelled,
+      JSON.stringify([{ ...modelOn([targetAt('https://eu.example.com/v1', { region: 'eu' })]) }]),
+    );
+    const startWith = async (...args: string[]) => {
+      const child = start(['--json', '--data', folder, ...args]);
+      const errors = text(child.stderr);
+      const { baseUrl } = await untilReady(child);
+      return {
+        baseUrl,
+        end: async () => {
+          child.kill('SIGTERM');
+          return errors;
+        },
+      };
+    };
+    const secrets = join(root, 'secrets.json');
+    writeFileSync(secrets, '{"secret":"credential"}');
+    const first = await startWith('--catalog', labelled, '--secrets', secrets);
+    const plan = { id: 'eu', rpm: 1, quota: 1, period: 'day', require: { region: ['eu'] } };
+    const created = await fetch(`${first.baseUrl}/admin/plans`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(plan),
+    });
+    expect([created.status, await first.end()]).toEqual([
+      201,
+      expect.not.stringContaining('label'),
+    ]);
+    const second = await startWith();
+    expect(await second.end()).toContain('plan eu requires labels that no target has: region eu\n');
+  });
+
   test('a router with --data keeps key, plan, counters, records and kept responses over kill -9, and prints the key once', async () => {
     const folder = join(root, 'kept');
     const first = await startOn(folder);

@@ -33,6 +33,8 @@ export type Result = {
   perfect: { nine: number; used: number };
   rejected: number;
   nine: number;
+  /** What a request of the mean size is of what the nine are due. */
+  ofOne: number;
   worst: number;
   jain: number;
   writes: number;
@@ -218,10 +220,15 @@ export const runCrowd = async (crowd: Crowd): Promise<Result> => {
     used: sumOf(inTime.map(({ tokens }) => tokens)) / usable,
     perfect: {
       nine: ofNine(tokensOf(served, names.slice(1))),
-      used: Math.min(1, tokensOf(served, names) / usable),
+      used:
+        tokensOf(
+          served.filter(({ servedAt }) => servedAt <= end),
+          names,
+        ) / usable,
     },
     rejected: (provider.log.length - accepted.length) / Math.max(1, provider.log.length),
     nine: ofNine(sumOf(got.slice(1))),
+    ofOne: ofNine(mean),
     worst: Math.min(...shares.slice(1)),
     jain: jainOf(shares),
     writes: writes / Math.max(1, sending.length),

@@ -5,6 +5,7 @@ import { createLog } from '../../lambdas/support/log.ts';
 import { openStores } from '../../local/local-stores.ts';
 import { startLocal } from '../../local/start.ts';
 import { modelOn, targetAt } from '../support/models.ts';
+import { runCli } from '../support/run-cli.ts';
 import { startBucketProvider } from './bucket-provider.ts';
 
 /** Prompts of so many tokens, in a quota of which the bucket of the shares holds 5 s. */
@@ -145,6 +146,8 @@ describe('the capacity that a target declares', () => {
     expect(Number(denied?.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(Number(denied?.headers.get('retry-after'))).toBeLessThan(6);
     expect(lab.provider.log).toHaveLength(1);
+    // By which the dashboard's table counts them for each project.
+    expect(lab.lines.filter((line) => line.includes('"fault":"capacity"'))).toHaveLength(1);
     const { period } = await lab.usage(lab.keys.now);
     // That of the model without a quota, and the one that was served.
     expect(period.used).toBe(2);
@@ -183,9 +186,12 @@ describe('the capacity that a target declares', () => {
   test('a pool without room that may not wait names in the record what was passed over', async () => {
     const all = await Promise.all([1, 2, 3].map(() => lab.ask('pool', 'now')));
     const denied = all.find(({ status }) => status === 503);
-    expect(denied && (await lab.whyTarget(denied.headers, 'now'))).toBe(
-      'pool-0/large had no room left in its quota; pool-1/large had no room left in its quota. None was called.',
-    );
+    const why =
+      'pool-0/large had no room left in its quota; pool-1/large had no room left in its quota. None was called.';
+    expect(denied && (await lab.whyTarget(denied.headers, 'now'))).toBe(why);
+    const id = denied?.headers.get('x-request-id') ?? '';
+    const shown = await runCli(['requests', 'show', id, '--url', lab.url]);
+    expect(shown.out).toContain(`target   ${why}`);
   });
 
   test('requests that count one each are limited by their number', async () => {

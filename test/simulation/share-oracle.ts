@@ -2,6 +2,7 @@ import { type Ask, costOf } from '../../lambdas/routing/shares/fair-queue.ts';
 import { burstOf, type Quota } from '../../lambdas/routing/shares/quota.ts';
 
 export type Arrival = { at: number; ask: Ask; patienceMs: number };
+type Served = Arrival & { servedAt: number };
 
 const KINDS = ['tokens', 'requests'] as const;
 const STEP_MS = 10;
@@ -60,8 +61,8 @@ const createRow = () => {
  * What a perfect scheduler serves of the same requests: it alone decides, knows all that wait, and decides at once. Start-time
  * fair queueing over the same bucket, in steps of 10 ms; the first request of the flow with the lowest tag is never overtaken.
  */
-export const serveCentrally = (quota: Quota, arrivals: Arrival[]): Arrival[] => {
-  const served: Arrival[] = [];
+export const serveCentrally = (quota: Quota, arrivals: Arrival[]): Served[] => {
+  const served: Served[] = [];
   const bucket = createBucket(quota);
   const row = createRow();
   let next = 0;
@@ -73,7 +74,7 @@ export const serveCentrally = (quota: Quota, arrivals: Arrival[]): Arrival[] => 
     for (let first = row.first(); first && bucket.hasRoom(first.ask); first = row.first()) {
       bucket.take(first.ask);
       row.serve(first, costOf(quota, first.ask));
-      served.push(first);
+      served.push({ ...first, servedAt: now });
     }
     row.leave(now);
     bucket.step();

@@ -216,6 +216,8 @@ test('an operator requires labels of a plan by the CLI, and those that no target
       1,
       expect.stringContaining('labelled region moon'),
     ]);
+    const apart = await run(...create, '--require', 'region=us', '--require', 'retention=none');
+    expect(apart.err).toContain('labelled region us and retention none');
     const labels = [
       '--require',
       'region=eu',
