@@ -6,12 +6,12 @@ import { createConsoleHandler } from './admin/create-console-handler.ts';
 import type { DoctorParts } from './admin/doctor.ts';
 import type { Members } from './admin/members.ts';
 import { createOperations } from './admin/operations.ts';
-import { createCheckModels } from './admin/plans.ts';
 import type { Identity } from './admin/roles.ts';
 import { calibrate } from './catalog/calibrate.ts';
 import type { Model } from './catalog/catalog.ts';
 import { countingOf } from './catalog/estimate-tokens.ts';
 import { presetOf } from './catalog/preset-age.ts';
+import { createCheckModels, unknownWords } from './catalog/scope.ts';
 import { createHistoryJob, type HistoryJob } from './history/history-job.ts';
 import { type HttpEvent, pathOf } from './http/read-event.ts';
 import { createKeyLifecycle } from './keys/lifecycle.ts';
@@ -84,6 +84,7 @@ export const createAdmin = (parts: AdminParts): Admin => {
     lifecycle,
     checkModels,
     presetOf,
+    unknownWords,
     readQuotas: createReadQuotas(parts),
     calibrate: (receipts, target) => calibrate(receipts, countingOf(target)),
     admitKey: createAdmitKey(parts),

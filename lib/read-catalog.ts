@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Node } from 'constructs';
 import * as z from 'zod';
-import { createCheckModels } from '../lambdas/admin/plans.ts';
 import defaultModels from '../lambdas/catalog/models.json' with { type: 'json' };
 import { type Model, parseModels } from '../lambdas/catalog/parse-models.ts';
+import { createCheckModels } from '../lambdas/catalog/scope.ts';
 import { ConfigurationError } from './configuration-error.ts';
 
 export type CatalogChoice = {

@@ -1,9 +1,9 @@
+import type { CheckModels } from '../catalog/scope.ts';
 import type { Change } from '../stores/audit-store.ts';
 import { isSamePlan, type Plan, type PlanStore } from '../stores/plan-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Operation } from './operation.ts';
-import type { CheckModels } from './plans.ts';
 
 type Parts = { projects: ProjectStore; plans: PlanStore; checkModels: CheckModels; clock: Clock };
 type Outcome = { id: string; outcome: 'created' | 'changed' | 'kept' | 'unchanged' };

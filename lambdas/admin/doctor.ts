@@ -1,5 +1,6 @@
 import type { Model } from '../catalog/catalog.ts';
 import type { presetOf } from '../catalog/preset-age.ts';
+import type { unknownWords } from '../catalog/scope.ts';
 import { periodOf } from '../metering/limits.ts';
 import type { BudgetStore } from '../stores/budget-store.ts';
 import type { HistoryStore } from '../stores/history-store.ts';
@@ -18,7 +19,6 @@ import type { Upstream } from '../upstreams/upstream.ts';
 import { type Check, failed, ok, warning } from './check.ts';
 import { checkCatalog } from './check-catalog.ts';
 import type { Operation } from './operation.ts';
-import { unknownWords } from './plans.ts';
 import { checkLimits } from './provider-limits.ts';
 import { checkRetirements } from './retirements.ts';
 import { createTestTarget } from './target-test.ts';
@@ -39,6 +39,7 @@ export type DoctorParts = {
   presetOf: typeof presetOf;
   /** The stage's, for plans without one. @default off */
   stateMode?: StateMode | undefined;
+  unknownWords: typeof unknownWords;
   clock: Clock;
 };
 
@@ -123,7 +124,8 @@ const checkTables = async (parts: DoctorParts) => {
 export const checkPlans = async ({
   models,
   plans,
-}: Pick<DoctorParts, 'models' | 'plans'>): Promise<Check[]> => {
+  unknownWords: unmet,
+}: Pick<DoctorParts, 'models' | 'plans' | 'unknownWords'>): Promise<Check[]> => {
   const all = await plans.listPlans().catch(() => []);
   if (all.length === 0)
     return [warning('plans', 'plans', 'There is no plan: no key can be created.')];
@@ -133,7 +135,7 @@ export const checkPlans = async ({
     if ('unreadable' in plan)
       return [failed('plans', `plan ${id}`, new UnreadableItem('plan').message)];
     const unknown = (plan.models ?? []).filter((name) => !ids.includes(name));
-    const words = unknownWords(plan, models);
+    const words = unmet(plan, models);
     return [
       ...(unknown.length > 0
         ? [`names models that the catalog does not have: ${unknown.join(', ')}`]

@@ -1,3 +1,4 @@
+import type { CheckModels } from '../catalog/scope.ts';
 import type { KeyLifecycle, KeyRef } from '../keys/lifecycle.ts';
 import type { Action } from '../stores/audit-store.ts';
 import type { KeyChange, KeyRecord } from '../stores/key-store.ts';
@@ -10,7 +11,6 @@ import { omitUndefined } from '../support/omit-undefined.ts';
 import { requireAllowedPlan, requireAssigned } from './admit-key.ts';
 import { checkKeyLimits } from './key-limits.ts';
 import type { Operation } from './operation.ts';
-import type { CheckModels } from './plans.ts';
 import { auditedKey, keyNotFound, publicKey } from './public-key.ts';
 
 type Parts = {

@@ -1,3 +1,4 @@
+import type { CheckModels } from '../catalog/scope.ts';
 import type { KeyLifecycle } from '../keys/lifecycle.ts';
 import type { BudgetStore } from '../stores/budget-store.ts';
 import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
@@ -14,7 +15,6 @@ import { requireKey, requirePlan } from './key-changes.ts';
 import { checkKeyLimits } from './key-limits.ts';
 import type { Operation } from './operation.ts';
 import { readPage } from './page.ts';
-import type { CheckModels } from './plans.ts';
 import { projectsSeenBy, requireProject } from './projects.ts';
 import { auditedKey, keyNotFound, publicKey, statusAt } from './public-key.ts';
 import type { KeyQuery } from './queries.ts';

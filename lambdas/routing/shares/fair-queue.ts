@@ -46,7 +46,7 @@ export const costOf = (quota: Quota, { amounts, weight }: Ask): number =>
   Math.max(0, ...kindsOf(quota).map((kind) => (amounts[kind] ?? 0) / (quota.limits[kind] ?? 1))) /
   weight;
 
-/** A clock that is ahead of that of the last writer adds at most a burst. */
+/** A clock that is behind that of the last writer adds nothing; one that is ahead adds at most a burst. */
 const refilled = (before: Queue | undefined, quota: Quota, now: number): Queue => {
   const at = Math.max(now, before?.at ?? 0);
   const passed = at - (before?.at ?? 0);
@@ -196,13 +196,17 @@ export const decide = (
   { asks, corrections }: { asks: readonly Asking[]; corrections: readonly Correction[] },
   { quota, now, aheadMs, by }: { quota: Quota; by: string } & Record<'now' | 'aheadMs', number>,
 ): { queue: Queue; waits: number[] } => {
-  const queue = refilled(before, quota, now + aheadMs);
+  const queue = refilled(before, quota, now);
   for (const correction of corrections) correct(queue, correction, quota, now);
   const rows = rowsOf(queue, asks, by);
   const { blocked, waits } = admit(queue, rows, quota);
   for (const [{ flow }, { ask, leftMs }] of blocked) {
     if (flow.places.length < MAX_PLACES)
-      flow.places.push({ by, until: queue.at + Math.min(PLACE_MS, leftMs), needs: ask.amounts });
+      flow.places.push({
+        by,
+        until: Math.max(queue.at, now + aheadMs) + Math.min(PLACE_MS, leftMs),
+        needs: ask.amounts,
+      });
   }
   return { queue: levelled(queue), waits: asks.map((_, index) => waits.get(index) ?? 0) };
 };

@@ -15,6 +15,8 @@ export type NamedQuota = Quota & {
 const FRESH_MS = 50;
 /** Writes of one look that other processes precede. */
 const MAX_TRIES = 6;
+/** A clock that lags more was just stopped, as that of a frozen function. */
+const MAX_AHEAD_MS = 5_000;
 export type ShareParts = { store: ShareStore; clock: Clock; random(): number };
 
 /** What this process knows of the queue of a quota. */
@@ -22,7 +24,7 @@ export type SharedLine = {
   quota: NamedQuota;
   corrections: (Correction & { at: number })[];
   latest?: StoredQueue & { at: number };
-  /** How far the fastest clock among the processes is ahead of this one's; all use that. */
+  /** How far the fastest clock among the processes is ahead of this one's: it decides when places end. */
   aheadMs: number;
 };
 
@@ -46,7 +48,8 @@ export const createLook = ({ store, clock, random }: ShareParts) => {
 
   const timesOf = (line: SharedLine, before: Queue | undefined) => {
     const now = clock.now();
-    line.aheadMs = Math.max(line.aheadMs, (before?.at ?? 0) - now);
+    const aheadMs = (before?.at ?? 0) - now;
+    if (aheadMs <= MAX_AHEAD_MS) line.aheadMs = Math.max(line.aheadMs, aheadMs);
     return { now, aheadMs: line.aheadMs };
   };
 
