@@ -119,6 +119,8 @@ export const PAIRS = [
   { pair: 'chat to chat', caller: chat, to: '', write: agentBody.chat },
   { pair: 'messages to chat', caller: messages, to: '', write: agentBody.messages },
   { pair: 'responses to messages', caller: responses, to: '/messages', write: agentBody.responses },
+  { pair: 'messages to responses', caller: messages, to: '/responses', write: agentBody.messages },
+  { pair: 'messages to gemini', caller: messages, to: '/gemini', write: agentBody.messages },
 ];
 
 /** Bodies of an agent that has worked for a while. */

@@ -16,7 +16,7 @@ export type Target = {
 
 /** The end of a complete response on each protocol, streamed or whole. */
 const COMPLETE =
-  /\[DONE\]|message_stop|"finish_reason":"stop"|"stop_reason":"end_turn"|"status":"completed"/;
+  /\[DONE\]|message_stop|"finish_reason":"stop"|"stop_reason":"end_turn"|"status":"completed"|"finishReason":"STOP"/;
 /** Characters at the end of a response that hold its last events. */
 const TAIL = 2_000;
 

@@ -3,6 +3,7 @@ import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import type { Model, Target } from '../../lambdas/catalog/catalog.ts';
 import type { RouterEnv } from '../../lambdas/env.ts';
 import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
+import { UPSTREAM_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 import { createDocumentClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import { createDynamoStores } from '../../lambdas/stores/dynamo/stores.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
@@ -23,7 +24,7 @@ export type Store = { dynamo: string; secrets: string };
 /** The provider at `url`, which reads the shape of its responses from the model's name. */
 export const targetAt = (url: string, shape: string): Target => ({
   upstream: 'bench',
-  protocol: shape.includes('/messages') ? 'messages' : 'chat',
+  protocol: UPSTREAM_PROTOCOLS.find((name) => shape.includes(`/${name}`)) ?? 'chat',
   baseUrl: url,
   model: shape,
   secret: 'bench',

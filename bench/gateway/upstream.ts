@@ -58,6 +58,59 @@ const messagesOf = (events: number, prompt: number): string[] => {
   ];
 };
 
+const PART = { type: 'output_text', annotations: [], logprobs: [] };
+const PLACE = { item_id: 'msg_1', output_index: 0, content_index: 0 };
+
+/** The same in the Responses protocol. */
+const responsesOf = (events: number, prompt: number): string[] => {
+  const response = { id: 'resp_1', object: 'response', created_at: 1, model: 'bench' };
+  const text = textsOf(events).join('');
+  const item = { id: 'msg_1', type: 'message', role: 'assistant' };
+  const whole = { ...item, status: 'completed', content: [{ ...PART, text }] };
+  const begun = { ...response, status: 'in_progress', output: [] };
+  const input_tokens_details = { cached_tokens: prompt === PROMPT ? 0 : prompt - FRESH };
+  const output_tokens_details = { reasoning_tokens: 0 };
+  const usage = {
+    ...{ input_tokens: prompt, input_tokens_details, output_tokens: 20, output_tokens_details },
+    total_tokens: prompt + 20,
+  };
+  const sent: [string, object][] = [
+    ['created', { response: begun }],
+    ['in_progress', { response: begun }],
+    ['output_item.added', { output_index: 0, item: { ...item, content: [] } }],
+    ['content_part.added', { ...PLACE, part: { ...PART, text: '' } }],
+    ...textsOf(events).map((delta): [string, object] => [
+      'output_text.delta',
+      { ...PLACE, delta, logprobs: [] },
+    ]),
+    ['output_text.done', { ...PLACE, text, logprobs: [] }],
+    ['content_part.done', { ...PLACE, part: { ...PART, text } }],
+    ['output_item.done', { output_index: 0, item: whole }],
+    ['completed', { response: { ...response, status: 'completed', output: [whole], usage } }],
+  ];
+  return sent.map(([name, fields], sequence_number) =>
+    messagesEventOf(`response.${name}`, { sequence_number, ...fields }),
+  );
+};
+
+/** The same in Gemini's protocol. */
+const geminiOf = (events: number, prompt: number): string[] => {
+  const piece = (parts: object[], more: object, rest: object = {}) =>
+    `data: ${JSON.stringify({
+      candidates: [{ content: { parts, role: 'model' }, ...more, index: 0 }],
+      ...rest,
+      ...{ modelVersion: 'bench', responseId: 'r' },
+    })}\n\n`;
+  const usageMetadata = {
+    ...{ promptTokenCount: prompt, candidatesTokenCount: 20, totalTokenCount: prompt + 20 },
+    ...(prompt !== PROMPT && { cachedContentTokenCount: prompt - FRESH }),
+  };
+  return [
+    ...textsOf(events).map((text) => piece([{ text }], {})),
+    piece([], { finishReason: 'STOP' }, { usageMetadata }),
+  ];
+};
+
 const headOf = (fields: string) => `HTTP/1.1 200 OK\r\n${fields}\r\nconnection: keep-alive\r\n\r\n`;
 const STREAM_HEAD = headOf('content-type: text/event-stream\r\ntransfer-encoding: chunked');
 const LAST_CHUNK = '0\r\n\r\n';
@@ -96,25 +149,35 @@ const once = <Result>(make: (events: number, prompt: number) => Result) => {
     return result;
   };
 };
-const CHAT = {
-  known: once((...shape) => writesOf(streamOf(...shape), EVENTS_PER_WRITE)),
-  paced: once((...shape) => writesOf(streamOf(...shape), 1)),
-};
-const MESSAGES = {
-  known: once((...shape) => writesOf(messagesOf(...shape), EVENTS_PER_WRITE)),
-  paced: once((...shape) => writesOf(messagesOf(...shape), 1)),
+const streamsOf = (make: (events: number, prompt: number) => string[]) => ({
+  known: once((...shape) => writesOf(make(...shape), EVENTS_PER_WRITE)),
+  paced: once((...shape) => writesOf(make(...shape), 1)),
+});
+const CHAT = streamsOf(streamOf);
+const STREAMS: Record<string, typeof CHAT> = {
+  '/messages': streamsOf(messagesOf),
+  '/responses': streamsOf(responsesOf),
+  '/gemini': streamsOf(geminiOf),
 };
 const knownWhole = once(wholeOf);
 
-const SHAPE = /^"bench\/(\d+)(?:\/(\d+))?(\/messages)?(?:\/of\/(\d+))?"/;
+const SHAPE = /^"bench\/(\d+)(?:\/(\d+))?(\/[a-z]+)?(?:\/of\/(\d+))?"/;
+/** Gemini's model is in the path, as is whether its response is streamed. */
+const GEMINI = /^POST \/models\/(\S+?):stream\S+/;
+
+/** The model between quotation marks. */
+const modelIn = (request: Buffer): string => {
+  const [, model] = GEMINI.exec(request.toString('latin1', 0, 200)) ?? [];
+  if (model !== undefined) return `"${decodeURIComponent(model)}"`;
+  const named = request.indexOf('"bench/');
+  return request.toString('latin1', named, named + 40);
+};
 
 const answer = async (socket: Socket, request: Buffer) => {
-  const named = request.indexOf('"bench/');
-  const model = request.toString('latin1', named, named + 40);
-  const [, events = '1', pause, isMessages, tokens = PROMPT] = SHAPE.exec(model) ?? [];
-  const { known, paced } = isMessages ? MESSAGES : CHAT;
+  const [, events = '1', pause, to = '', tokens = PROMPT] = SHAPE.exec(modelIn(request)) ?? [];
+  const { known, paced } = STREAMS[to] ?? CHAT;
   const shape = [Number(events), Number(tokens)] as const;
-  if (!request.includes('"stream":true')) {
+  if (!request.includes('"stream":true') && !GEMINI.test(request.toString('latin1', 0, 200))) {
     socket.write(knownWhole(...shape));
   } else if (pause === undefined) {
     for (const bytes of known(...shape)) socket.write(bytes);
