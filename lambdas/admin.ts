@@ -9,7 +9,6 @@ import { bundledModels } from './catalog/bundled-models.ts';
 import { createAdmin } from './create-admin.ts';
 import { type AdminEnv, readAdminEnv } from './env.ts';
 import type { HttpEvent } from './http/read-event.ts';
-import { writeResponse } from './http/write-response.ts';
 import { createDynamoProjectStore } from './stores/dynamo/project-store.ts';
 import { createDocumentClient, createSdkClient } from './stores/dynamo/sdk-client.ts';
 import { createDynamoStores } from './stores/dynamo/stores.ts';
@@ -83,14 +82,6 @@ const admin = createAdmin({
 /** The schedule's event; the REST API's events have no such member. */
 type Scheduled = { job: 'history' };
 
-/**
- * The admin function on AWS: operators' requests, and the schedule that brings the history up to date. It streams, since the
- * REST API hands on a compressed body of a stream as it is.
- */
-export const handler = awslambda.streamifyResponse(
-  async (event: HttpEvent | Scheduled, stream, context) => {
-    if (!('job' in event)) return writeResponse(stream, await admin.handler(event, context));
-    await admin.history.run();
-    stream.end();
-  },
-);
+/** The admin function on AWS: operators' requests, and the schedule that brings the history up to date. */
+export const handler = async (event: HttpEvent | Scheduled, context: object): Promise<unknown> =>
+  'job' in event ? admin.history.run() : admin.handler(event, context);

@@ -98,20 +98,13 @@ export class PublicEndpoints extends Construct {
    * second kind of password to distribute, rotate or lose.
    */
   addAdminRoutes(admin: IFunction): void {
-    const integration = adminIntegration(admin);
+    const integration = new LambdaIntegration(admin, { allowTestInvoke: false });
     this.restApi.root
       .addResource('admin')
       .addResource('{proxy+}')
       .addMethod('ANY', integration, { authorizationType: AuthorizationType.IAM });
   }
 }
-
-/** Streams, since a compressed body is handed on as it is; the REST API would take a buffered one for text. */
-export const adminIntegration = (admin: IFunction): LambdaIntegration =>
-  new LambdaIntegration(admin, {
-    responseTransferMode: ResponseTransferMode.STREAM,
-    allowTestInvoke: false,
-  });
 
 /** The address without a trailing slash, so that paths can be appended. */
 export const hostOnly = (url: string): string => `https://${Fn.select(2, Fn.split('/', url))}`;

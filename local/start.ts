@@ -1,5 +1,3 @@
-// Sets the global `awslambda`, which the handlers read.
-import '../lambdas/web/lambda-runtime.ts';
 import { randomBytes } from 'node:crypto';
 import { bundleConsole } from '#console';
 import type { ConsoleFiles, ConsoleParts } from '../lambdas/admin/console.ts';
@@ -13,7 +11,6 @@ import { createRouter, type Router } from '../lambdas/create-router.ts';
 import { DEFAULT_RUNBOOK_URL } from '../lambdas/env.ts';
 import type { HttpHandler } from '../lambdas/http/create-http-handler.ts';
 import { type HttpEvent, type HttpRequest, readEvent } from '../lambdas/http/read-event.ts';
-import { writeResponse } from '../lambdas/http/write-response.ts';
 import {
   type Authenticate,
   createAcceptsBody,
@@ -24,6 +21,7 @@ import type { Plan, PlanStore, StateMode } from '../lambdas/stores/plan-store.ts
 import { type Clock, DAY_MS, MINUTE_MS, systemClock } from '../lambdas/support/clock.ts';
 import type { Log } from '../lambdas/support/log.ts';
 import { createHttpUpstream } from '../lambdas/upstreams/http-upstream.ts';
+import { withPrelude } from '../lambdas/web/lambda-runtime.ts';
 import { type RequestHead, splitTarget } from '../lambdas/web/request-head.ts';
 import { type ServerOptions, startServer } from '../lambdas/web/server.ts';
 import { startEmbeddedSecrets } from './embedded-secrets.ts';
@@ -146,10 +144,10 @@ const withAdmin =
   async (event, response, context) => {
     if (readsHistory(event)) await fresh.refresh();
     if (!isForAdmin(event)) return inFlight.track(() => router(event, response, context));
-    const reply = await admin.handler(event, context);
+    const { body, ...prelude } = await admin.handler(event, context);
     // A new project has no history until the next fold.
     if (readEvent(event).method !== 'GET') fresh.change();
-    await writeResponse(response, reply);
+    withPrelude(response, prelude).end(body);
   };
 
 /** The console, bundled at the first request of its page: most starts serve none. */

@@ -18,7 +18,7 @@ import { MAX_ID_LENGTH } from './input.ts';
 import type { AdminRequest, AdminRoute, PlainReply } from './operation.ts';
 import { authorize, type Identity } from './roles.ts';
 
-/** What Lambda calls; `writeResponse` sends the response. */
+/** A Lambda handler that responds in one piece. */
 export type AdminHandler = (event: HttpEvent, context: object) => Promise<PlatformResponse>;
 
 export type AdminHandlerOptions = {

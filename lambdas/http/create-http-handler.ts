@@ -188,7 +188,7 @@ export const createHttpHandler = (options: HttpHandlerOptions): HttpHandler => {
   const handler = middy<Received, Reply>({ timeoutEarlyInMillis: 0 })
     .use([
       receive({ clock, randomBytes, readAddress }),
-      writeReply({ log, corsOrigins }),
+      writeReply({ log, corsOrigins, isStreamed: true }),
       accessLog({ log, clock }),
       errorEnvelope({ log }),
     ])

@@ -34,16 +34,9 @@ const UNSIGNED = {
 
 /** Result of the bundle for one event, in a fresh process without node_modules. */
 const send = (event: object): unknown => {
-  const script = `
-    let head;
-    globalThis.awslambda = {
-      streamifyResponse: (handler) => handler,
-      HttpResponseStream: { from: (stream, prelude) => ((head = prelude), stream) },
-    };
-    const stream = new (require('node:stream').PassThrough)();
-    require(process.argv[1]).handler(JSON.parse(process.argv[2]), stream, {})
-      .then(() => require('node:stream/consumers').text(stream))
-      .then((body) => console.log(JSON.stringify({ ...head, body })))`;
+  const script =
+    'require(process.argv[1]).handler(JSON.parse(process.argv[2]), {})' +
+    '.then((answer) => console.log(JSON.stringify(answer)))';
   const run = spawnSync(process.execPath, ['-e', script, file, JSON.stringify(event)], {
     encoding: 'utf8',
     env: { ...env, AWS_REGION: 'eu-central-1' },

@@ -109,19 +109,6 @@ describe('the page of the console', () => {
 });
 
 describe('calls of the console on the loopback address', () => {
-  test.each(['/dashboard', '/openapi.json', '/admin/targets'])(
-    '$0 is sent as gzip to who accepts it, and as it is to others',
-    async (path) => {
-      const [plain, packed] = await Promise.all([
-        fetch(`${router.baseUrl}${path}`, { headers: { 'accept-encoding': 'identity' } }),
-        fetch(`${router.baseUrl}${path}`),
-      ]);
-      const coding = ({ headers }: Response) => headers.get('content-encoding');
-      expect([coding(plain), coding(packed)]).toEqual([null, 'gzip']);
-      expect(await packed.text()).toBe(await plain.text());
-    },
-  );
-
   test('a call from the page with its token is the operator, also without an origin', async () => {
     const created = await createProject(fromPage(), 'from-page');
     expect(created.status).toBe(201);

@@ -120,6 +120,11 @@ type WriteOptions = {
   log: Log;
   /** Origins whose pages may read replies. @default none */
   corsOrigins?: readonly string[] | undefined;
+  /**
+   * Whether `writeResponse` sends what this returns, which compresses it.
+   * @default false
+   */
+  isStreamed?: boolean;
 };
 
 /** Names the headers of the request that the reply depends on. */
@@ -157,7 +162,7 @@ export const writeReply = (options: WriteOptions) => {
     const { headers, body } = encodeBody(received, reply, options);
     const ids = { 'x-request-id': requestId, 'request-id': requestId };
     const cors = corsHeaders(options.corsOrigins ?? [], received.request, reply);
-    const encoding = encodingHeaders(received.request, body);
+    const encoding = options.isStreamed ? encodingHeaders(received.request, body) : {};
     const all = { ...headers, ...cors, ...encoding, ...varyOf(encoding, cors) };
     const response = {
       statusCode: reply.status,

@@ -6,7 +6,6 @@ import type { APIGatewayProxyEvent } from 'aws-lambda';
 import * as z from 'zod';
 import { bundleConsole } from '../../../console/bundle.ts';
 import type { AdminHandler } from '../../../lambdas/admin/create-admin-handler.ts';
-import { gzipText, isGzip } from '../../../lambdas/http/content-encoding.ts';
 import { acceptsAll, listen } from '../../../local/loopback.ts';
 import { adminOn } from '../admin-bench.ts';
 import { connectBoth } from '../dynamo.ts';
@@ -75,10 +74,7 @@ const readTemplate = (resources: Resources) => {
 
 const integrateAdmin = (handler: AdminHandler) => async (event: APIGatewayProxyEvent) => {
   const { statusCode: status, headers, body } = await handler(event, {});
-  return new Response(isGzip({ headers }) ? gzipText(String(body)) : String(body), {
-    status,
-    headers,
-  });
+  return new Response(String(body), { status, headers });
 };
 
 const integrateRouter = (baseUrl: string) => async (event: APIGatewayProxyEvent) =>
@@ -97,7 +93,7 @@ const serve = (hosts: Record<string, Host>) => {
     if (!host) throw new Error(`No host ${incoming.headers.host}.`);
     const answer = await host(incoming, await buffer(incoming));
     outgoing.writeHead(answer.status, Object.fromEntries(answer.headers));
-    outgoing.end(Buffer.from(await answer.arrayBuffer()));
+    outgoing.end(await answer.text());
   };
   return listen(createServer(createCertificate(Object.keys(hosts)), respond), acceptsAll);
 };
