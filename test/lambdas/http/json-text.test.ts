@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseJsonObject } from '../../../lambdas/http/json-text.ts';
 import { set, splice } from '../../../lambdas/protocols/bytes/splice.ts';
 import { ApiError } from '../../../lambdas/support/errors.ts';
+import { fc } from '../../support/seeds.ts';
 
 const object = (count: number) => `{${Array.from({ length: count }, (_, at) => `"${at}":":"`)}}`;
 
