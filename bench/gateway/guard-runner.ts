@@ -2,11 +2,13 @@
  * The process in which guard.ts compares two bundles: loads both, sends the same events to each by turns, and
  * reports the CPU of each batch. Its stdout, the log of both, is discarded.
  */
+import { readFileSync } from 'node:fs';
 import { eventOf, handlerOf, measure, type Stage } from './by-turns.ts';
 import { CASES } from './cases.ts';
 
 const ROUNDS = 12;
-const [, , key = '', one = '', other = ''] = process.argv;
+const [, , key = '', catalog = '', one = '', other = ''] = process.argv;
+const models = readFileSync(catalog, 'utf8');
 
 const headers = { authorization: `Bearer ${key}` };
 const agent = CASES.find(({ name }) => name === 'agent body 29 KB, translated');
@@ -23,11 +25,13 @@ const STAGES = [
     batch: 20,
     event: eventOf('POST', '/v1/messages/count_tokens', { headers, body: agent?.body ?? '' }),
   },
-  ...CASES.map(({ name, path, body, events }) => ({
-    name: `generation: ${name}`,
-    batch: Math.max(1, Math.min(20, Math.floor(1_000 / events), Math.floor(1e6 / body.length))),
-    event: eventOf('POST', path, { headers, body }),
-  })),
+  ...CASES.filter(({ body }) => models.includes(`"${JSON.parse(body).model}"`)).map(
+    ({ name, path, body, events }) => ({
+      name: `generation: ${name}`,
+      batch: Math.max(1, Math.min(20, Math.floor(1_000 / events), Math.floor(1e6 / body.length))),
+      event: eventOf('POST', path, { headers, body }),
+    }),
+  ),
 ];
 
 const handlers = [handlerOf(one), handlerOf(other)] as const;
