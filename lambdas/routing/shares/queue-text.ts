@@ -45,10 +45,10 @@ export const queueIn = (text: string | undefined): Queue | undefined => {
       name,
       {
         ...{ tag, seen: at - ago },
-        places: places.map(([by, forMs, needs]) => ({
-          ...{ by, until: at + forMs },
-          needs: amountsIn(needs),
-        })),
+        // Of a release before, what a flow needs has no process: its place ends, the levels stay.
+        places: places
+          .filter(([, , needs]) => Array.isArray(needs))
+          .map(([by, forMs, needs]) => ({ by, until: at + forMs, needs: amountsIn(needs) })),
       },
     ]);
     return {
