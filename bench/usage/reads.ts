@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LocalRouter } from '../../local/start.ts';
+import { quantile } from '../median.ts';
 
 const DAY_MS = 86_400_000;
 const READERS = 4;
@@ -19,9 +20,6 @@ const readsAt = (now: number): Read[] => {
     { name: 'list of requests', path: '/admin/requests?limit=50' },
   ];
 };
-
-const quantile = (sorted: number[], share: number): string =>
-  (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0).toFixed(0);
 
 /** Milliseconds of a read until its whole body is there, and its charged requests. */
 const timeOf = async (router: LocalRouter, key: string, read: Read) => {
@@ -94,8 +92,7 @@ export const readsOf = async ({
       together.push(...all.map(({ ms }) => ms));
     }
     const cells = [fresh.get(read.name) ?? [], alone, together].flatMap((times) => {
-      const sorted = times.toSorted((one, other) => one - other);
-      return [quantile(sorted, 0.5), quantile(sorted, 1)];
+      return [quantile(times, 0.5), quantile(times, 1)];
     });
     console.log(`| ${read.name} | ${cells.join(' | ')} |`);
   }

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import type { LocalRouter } from '../../local/start.ts';
 import { findChromium } from '../../test/browser/find-chromium.ts';
+import { quantile } from '../median.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
 
@@ -37,11 +38,6 @@ const SHOWN = `(text) => new Promise((resolve) => {
 
 const shownAt = (page: Page, text: string): Promise<number> =>
   page.evaluate(`(${SHOWN})(${JSON.stringify(text)})`);
-
-const quantile = (values: number[], share: number): string => {
-  const sorted = values.toSorted((one, other) => one - other);
-  return (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0).toFixed(0);
-};
 
 /** Milliseconds since the page's navigation began, its requests, and their bytes as they were sent. */
 const openFirst = async (browser: Browser, url: string, text: string) => {
