@@ -9,8 +9,8 @@ import { bundledModels } from './catalog/bundled-models.ts';
 import { createAdmin } from './create-admin.ts';
 import { type AdminEnv, readAdminEnv } from './env.ts';
 import type { HttpEvent } from './http/read-event.ts';
+import { createDynamoClient } from './stores/dynamo/client.ts';
 import { createDynamoProjectStore } from './stores/dynamo/project-store.ts';
-import { createDocumentClient, createSdkClient } from './stores/dynamo/sdk-client.ts';
 import { createDynamoStores } from './stores/dynamo/stores.ts';
 import { systemClock } from './support/clock.ts';
 import { createTelemetry } from './telemetry/create-telemetry.ts';
@@ -18,7 +18,6 @@ import { createHttpUpstream } from './upstreams/http-upstream.ts';
 import { openUpstreamSecrets } from './upstreams/secrets-manager.ts';
 
 const env = readAdminEnv(process.env);
-const client = createSdkClient(createDocumentClient(), systemClock);
 const log = createTelemetry({
   stage: env.STAGE,
   labels: [],
@@ -32,6 +31,7 @@ const aws = (service: AwsServiceName) => ({
   credentials,
   clock: systemClock,
 });
+const client = createDynamoClient(aws('dynamodb'));
 const secrets = openUpstreamSecrets(aws('secretsmanager'), { secretId: env.UPSTREAM_SECRET, log });
 
 /** The console of the stage; its files are read at the first request of its page. */

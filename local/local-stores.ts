@@ -16,10 +16,7 @@ import { createMemoryDatabase } from './database/memory.ts';
 type AllStores = Stores & { projects: ProjectStore };
 
 export type LocalStores = {
-  /** On the router's client. */
   parts: AllStores;
-  /** On the admin function's client. */
-  adminParts: AllStores;
   close(): Promise<void>;
 };
 
@@ -64,10 +61,8 @@ export const openStores = (
   database: ItemDatabase = createMemoryDatabase(),
 ): LocalStores => {
   const client = createDatabaseClient(database, clock);
-  const parts = storesOn(client, createBodies(database, clock));
   return {
-    parts,
-    adminParts: parts,
+    parts: storesOn(client, createBodies(database, clock)),
     close: async () => {
       client.destroy();
       await database.close();

@@ -226,7 +226,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
   const admin = createAdmin({
     stateMode: options.state,
     models,
-    ...stores.adminParts,
+    ...stores.parts,
     history,
     secrets: credentialStore,
     upstream,

@@ -4,10 +4,10 @@ import type { Model, Target } from '../../lambdas/catalog/catalog.ts';
 import type { RouterEnv } from '../../lambdas/env.ts';
 import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
 import { UPSTREAM_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
-import { createDocumentClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import { createDynamoStores } from '../../lambdas/stores/dynamo/stores.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { createLocalDynamoClient, LOCAL_AWS } from '../../local/local-aws.ts';
+import { createDocumentClient } from '../../test/support/sdk-client.ts';
 import { MODELS } from './cases.ts';
 import { start } from './processes.ts';
 

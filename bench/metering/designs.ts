@@ -4,9 +4,9 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Caller } from '../../lambdas/keys/authenticate.ts';
 import { createMeter } from '../../lambdas/metering/meter.ts';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
-import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import type { Clock } from '../../lambdas/support/clock.ts';
 import { createLog, type Log } from '../../lambdas/support/log.ts';
+import { createSdkClient } from '../../test/support/sdk-client.ts';
 import { copySources } from '../checkout.ts';
 
 /** Meters a response from its reservation to its last write; `respond` resolves at its end. */

@@ -111,7 +111,6 @@ export const bundle = (given: BundleOptions): Bundled => {
           ...(credentials === 'environment' && {
             '@aws-sdk/credential-provider-node': fromRoot('lib/bundle/env-credentials.ts'),
           }),
-          '@aws-sdk/endpoint-cache': fromRoot('lib/bundle/no-endpoint-cache.ts'),
           '#models': models,
         },
         define: { 'import.meta.dirname': '__dirname' },

@@ -1,10 +1,10 @@
 import { DeleteCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { createDocumentClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
 import { scanTables } from '../support/scan-tables.ts';
+import { createDocumentClient } from '../support/sdk-client.ts';
 import { MODEL, type Stage, sendStep, startStage } from '../support/sessions/play.ts';
 
 const MINUTE_MS = 60_000;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { DynamoClient } from '../../lambdas/stores/dynamo/dynamo-client.ts';
-import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { createMemoryClient, createMemoryTable } from '../simulation/memory-table.ts';
 import { startDynamo } from '../support/dynamo.ts';
+import { createSdkClient } from '../support/sdk-client.ts';
 import { fc, share } from '../support/seeds.ts';
 import { openFolderKind, openMemoryKind } from './kinds.ts';
 import {

@@ -3,11 +3,11 @@ import type { DynamoClient } from '../../lambdas/stores/dynamo/dynamo-client.ts'
 import { createBank } from '../../lambdas/stores/dynamo/meter-bank.ts';
 import { SHARDING } from '../../lambdas/stores/dynamo/meter-shards.ts';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
-import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import type { Stores } from '../../lambdas/stores/dynamo/stores.ts';
 import { createTable } from '../../lambdas/stores/dynamo/table.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { storesOn, TABLE_NAMES } from '../support/dynamo.ts';
+import { createSdkClient } from '../support/sdk-client.ts';
 import { keyStoreContract } from './key-store.contract.ts';
 import { type Kind, onEveryKind } from './kinds.ts';
 import { meterStoreContract } from './meter-store.contract.ts';

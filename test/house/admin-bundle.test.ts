@@ -46,8 +46,8 @@ const send = (event: object): unknown => {
 };
 
 describe('the bundle of the admin function', () => {
-  test('the admin bundle is at most 692 KB', () => {
-    expect(statSync(file).size / 1024).toBeLessThan(692);
+  test('the admin bundle is at most 450 KB', () => {
+    expect(statSync(file).size / 1024).toBeLessThan(450);
   });
 
   test('the admin bundle loads without node_modules and rejects a request without IAM identity', () => {

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
-import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { createLog } from '../../lambdas/support/log.ts';
 import { createMemoryClient, createMemoryTable } from '../simulation/memory-table.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
 import { createManualClock } from '../support/manual-clock.ts';
+import { createSdkClient } from '../support/sdk-client.ts';
 import { fc } from '../support/seeds.ts';
 import { createPrevious, PREVIOUS } from './previous.ts';
 

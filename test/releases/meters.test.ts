@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { SHARDING } from '../../lambdas/stores/dynamo/meter-shards.ts';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
-import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import type { MeterStore, Reservation } from '../../lambdas/stores/meter-store.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { createLog } from '../../lambdas/support/log.ts';
 import { createMemoryClient, createMemoryTable } from '../simulation/memory-table.ts';
 import { storesOn, TABLE_NAMES } from '../support/dynamo.ts';
 import { createManualClock } from '../support/manual-clock.ts';
+import { createSdkClient } from '../support/sdk-client.ts';
 import { createPrevious, type OldMeters, PREVIOUS } from './previous.ts';
 
 const START = Date.parse('2026-10-31T23:10:00Z');

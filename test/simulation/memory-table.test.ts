@@ -1,7 +1,7 @@
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
-import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { meterStoreContract } from '../contracts/meter-store.contract.ts';
+import { createSdkClient } from '../support/sdk-client.ts';
 import { createMemoryClient, createMemoryTable } from './memory-table.ts';
 
 /** The simulated table meets the same contract as DynamoDB, with and without the item of a failed condition. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SHARDING } from '../../lambdas/stores/dynamo/meter-shards.ts';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
-import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
+import { createSdkClient } from '../support/sdk-client.ts';
 import { SEED, share } from '../support/seeds.ts';
 import { FAULT_SETS } from './fault-sets.ts';
 import { type Faults, NO_FAULTS } from './faulty-network.ts';

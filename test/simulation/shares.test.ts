@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createShares } from '../../lambdas/routing/shares/shares.ts';
-import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import { createDynamoShareStore } from '../../lambdas/stores/dynamo/share-store.ts';
+import { createSdkClient } from '../support/sdk-client.ts';
 import { SEED } from '../support/seeds.ts';
 import { FAULT_SETS } from './fault-sets.ts';
 import { NO_FAULTS } from './faulty-network.ts';

@@ -1,5 +1,4 @@
 import { createBucket } from '../../lambdas/aws/bucket.ts';
-import { createDocumentClient, createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import { createBucketBodies } from '../../lambdas/stores/s3/body-store.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { createLocalDynamoClient, LOCAL_AWS } from '../../local/local-aws.ts';
@@ -27,20 +26,11 @@ const connectStores = ({ endpoint, objects }: Servers): LocalStores => {
     timeouts: { connectMs: TIMEOUT_MS, requestMs: TIMEOUT_MS },
   });
   const bodies = createBucketBodies(bucket);
-  const requestHandler = { connectionTimeout: TIMEOUT_MS, requestTimeout: TIMEOUT_MS };
-  const adminClient = createSdkClient(
-    createDocumentClient({ ...LOCAL_AWS, endpoint, requestHandler }),
-    systemClock,
-  );
-  const parts = storesOn(client, bodies);
   return {
-    parts,
-    // The SDK takes twice the CPU of a call, and a fold reads all records.
-    adminParts: { ...storesOn(adminClient, bodies), records: parts.records },
+    parts: storesOn(client, bodies),
     close: async () => {
       bucket.destroy();
       client.destroy();
-      adminClient.destroy();
     },
   };
 };

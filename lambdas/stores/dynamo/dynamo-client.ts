@@ -39,7 +39,7 @@ export type DynamoCalls = {
 };
 export type DynamoOperation = keyof DynamoCalls;
 
-/** Implemented by createDynamoClient (client.ts) and, on AWS's SDK, by createSdkClient (sdk-client.ts). */
+/** Implemented by createDynamoClient (client.ts) and createDatabaseClient (local/database). */
 export type DynamoClient = {
   /** One attempt. @throws DynamoError if DynamoDB answered with an error; any other error: outcome unknown */
   call<Operation extends DynamoOperation>(

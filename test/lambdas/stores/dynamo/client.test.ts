@@ -2,15 +2,12 @@ import type { ServerResponse } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import type { AttributeMap } from '../../../../lambdas/stores/dynamo/client.ts';
 import type { DynamoClient } from '../../../../lambdas/stores/dynamo/dynamo-client.ts';
-import {
-  createDocumentClient,
-  createSdkClient,
-} from '../../../../lambdas/stores/dynamo/sdk-client.ts';
 import { createTable, type Table } from '../../../../lambdas/stores/dynamo/table.ts';
 import { StoreUnavailable } from '../../../../lambdas/stores/store-unavailable.ts';
 import { systemClock } from '../../../../lambdas/support/clock.ts';
 import { createLocalDynamoClient, LOCAL_AWS } from '../../../../local/local-aws.ts';
 import { startMisbehaving } from '../../../support/misbehaving-server.ts';
+import { createDocumentClient, createSdkClient } from '../../../support/sdk-client.ts';
 import { fc } from '../../../support/seeds.ts';
 
 /** One answer of DynamoDB; without a status the connection is closed. */

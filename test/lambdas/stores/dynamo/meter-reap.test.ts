@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import type { DynamoClient } from '../../../../lambdas/stores/dynamo/dynamo-client.ts';
 import { SHARDING, type Sharding } from '../../../../lambdas/stores/dynamo/meter-shards.ts';
 import { createDynamoMeterStore } from '../../../../lambdas/stores/dynamo/meter-store.ts';
-import { createSdkClient } from '../../../../lambdas/stores/dynamo/sdk-client.ts';
 import { systemClock } from '../../../../lambdas/support/clock.ts';
 import { PARTITION_KEY } from '../../../../lambdas/tables.ts';
 import { createMemoryClient, createMemoryTable } from '../../../simulation/memory-table.ts';
+import { createSdkClient } from '../../../support/sdk-client.ts';
 
 const START = Date.parse('2026-11-21T11:30:00Z');
 const METER_ID = 'mtr_00000000000000000000';

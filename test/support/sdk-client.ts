@@ -12,14 +12,18 @@ import {
   ScanCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
-import type { Clock } from '../../support/clock.ts';
-import { type AttributeMap, DYNAMO_TIMEOUTS, fromAttributes } from './client.ts';
+import {
+  type AttributeMap,
+  DYNAMO_TIMEOUTS,
+  fromAttributes,
+} from '../../lambdas/stores/dynamo/client.ts';
 import {
   type DynamoCalls,
   type DynamoClient,
   DynamoError,
   type DynamoOperation,
-} from './dynamo-client.ts';
+} from '../../lambdas/stores/dynamo/dynamo-client.ts';
+import type { Clock } from '../../lambdas/support/clock.ts';
 
 /**
  * Creates a client of AWS's SDK with the same timeouts and attempts as client.ts. Region, endpoint and credentials
@@ -69,7 +73,7 @@ const readError = (cause: unknown): unknown => {
   });
 };
 
-/** AWS's SDK behind the port of the stores: the admin function's client, and the oracle of the other one. */
+/** AWS's SDK behind the port of the stores: the oracle of the own client. */
 export const createSdkClient = (client: DynamoDBDocumentClient, clock: Clock): DynamoClient => ({
   call: async (operation, input) => {
     try {
