@@ -70,13 +70,17 @@ const expand = (
   { items, isWhole }: History,
   asks: Asks,
 ): Pick<Call, 'body' | 'source'> => {
-  const { previous_response_id: _, background: __, store: ___, ...rest } = fields;
+  const { previous_response_id: _, background: __, background_options: options, ...rest } = fields;
+  const removed = options == null ? [] : ['background_options'];
   const body = {
-    ...rest,
+    ...{ ...rest, store: false },
     ...(!isWhole && { input: items }),
     ...(asks.isBackground && { stream: true }),
   };
-  return { body, source: { ...sourceOf(body), removed: call.source.removed ?? [] } };
+  return {
+    body,
+    source: { ...sourceOf(body), removed: [...(call.source.removed ?? []), ...removed] },
+  };
 };
 
 /** @throws ApiError 400 */

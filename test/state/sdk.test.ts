@@ -112,6 +112,25 @@ describe.each(WIRES)('an upstream that speaks %s', (protocol) => {
     expect(next.output_text).toBe('Yes.');
   });
 
+  test('a provider gets no options of the background, which are named as left out, and a strict request is rejected', async () => {
+    const client = connect();
+    const asked = {
+      ...{ model, input: 'say Yes.', store: true },
+      background_options: { completion_window: '2h' as const },
+    };
+    const { data, response } = await client.responses.create(asked).withResponse();
+    expect([data.output_text, response.headers.get('x-router-dropped')]).toEqual([
+      ...['Yes.', 'background_options'],
+    ]);
+    await ended(client, await client.responses.create({ ...asked, background: true }));
+    expect(router().upstreams.calls).toHaveLength(2);
+    expect(JSON.stringify(router().upstreams.calls)).not.toContain('completion_window');
+    const headers = { 'x-router-strict': '1' };
+    expect(await rejection(client.responses.create(asked, { headers }))).toMatchObject({
+      ...{ status: 400, param: 'background_options' },
+    });
+  });
+
   test('a background stream continues behind an event, and has the same events from its beginning', async () => {
     const client = connect();
     const stream = await client.responses.create({
