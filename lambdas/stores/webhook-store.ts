@@ -21,6 +21,6 @@ export type WebhookStore = {
   /** Notes an event until `settle`, for two days at most. Both are safe to repeat. */
   owe(event: OwedEvent, now: number): Promise<void>;
   settle(event: OwedEvent): Promise<void>;
-  /** Those of responses that began in the 25 hours before `now`; one read where no project has ever had an address. */
+  /** Those of responses that began in the 25 hours before `now`; where no project has ever had an address, one read, and a look each hour for those of an earlier release. */
   listOwed(now: number): Promise<OwedEvent[]>;
 };

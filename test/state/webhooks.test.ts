@@ -1,11 +1,14 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
+import { DeleteItemCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import OpenAI from 'openai';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { HOUR_MS, MINUTE_MS } from '../../lambdas/support/clock.ts';
+import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { SECRET, startReceiver, verified } from '../alerts/receiver.ts';
 import { startHeldUpstream } from '../replay/held-upstream.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
+import { TABLE_NAMES } from '../support/dynamo.ts';
 import { startFleet } from '../support/fleet.ts';
 import { withRouter } from '../support/local.ts';
 import { modelOn, targetAt } from '../support/models.ts';
@@ -148,8 +151,26 @@ describe('webhooks of a router on its tables', () => {
     expect(receiver.bodies).toHaveLength(1);
   });
 
-  test('no event is looked for where no project has ever had an address', async () => {
+  test('events that a release without the mark of webhooks owes are repeated', async () => {
+    const { create, receiver, failures, repeat, fleet, clock } = await start();
+    receiver.answerWith((response) => response.writeHead(410).end());
+    await create();
+    await expect.poll(() => failures().length).toBe(1);
+    const client = new DynamoDBClient({ ...LOCAL_AWS, endpoint: fleet.tablesUrl });
+    onTestFinished(() => client.destroy());
+    const mark = { TableName: TABLE_NAMES.meters, Key: { pk: { S: 'webhooks' } } };
+    const remove = new DeleteItemCommand({ ...mark, ReturnValues: 'ALL_OLD' });
+    expect((await client.send(remove)).Attributes).toBeDefined();
+    await repeat();
+    clock.advance(5 * MINUTE_MS);
+    receiver.answerWith((response) => response.writeHead(204).end());
+    await repeat();
+    expect(receiver.bodies).toHaveLength(3);
+  });
+
+  test('events are looked for once an hour where no project has ever had an address', async () => {
     const { repeat } = await start({ hasAddress: false });
+    await repeat();
     const calls: unknown[] = [];
     const count = (message: unknown) => {
       const { request } = message as { request: IncomingMessage };

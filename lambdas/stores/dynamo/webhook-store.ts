@@ -17,7 +17,7 @@ const Stored = object({
 const LIFE_MS = 2 * DAY_MS;
 const HOURS = 25;
 
-/** Written with the first address of a deployment: until then no event is looked for. */
+/** Written with the first address or event of a deployment: until then few looks find the events of a release without it. */
 const IN_USE = 'webhooks';
 
 /** Project ids have no `|`: no record is in these partitions. */
@@ -41,6 +41,20 @@ export const createDynamoWebhookStore = ({ client, meters, records }: Options): 
     await settings.apply(`webhook/${projectId}`, { update }, { values });
   };
 
+  let isMarked = false;
+  const mark = async (now: number) => {
+    if (isMarked) return;
+    const write = { update: 'SET #since = if_not_exists(#since, :now)' };
+    await settings.apply(IN_USE, write, { values: { ':now': now } });
+    isMarked = true;
+  };
+
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  const isDue = async (now: number): Promise<boolean> => {
+    isMarked ||= (await settings.read(IN_USE)) !== undefined;
+    return isMarked || now - lookedAt >= HOUR_MS;
+  };
+
   const listHour = async (ms: number): Promise<OwedEvent[]> => {
     const range = { partition: partitionAt(ms), from: 'resp_', to: 'resp_~' };
     const items = (await listOf(owed.range(range))).flat();
@@ -53,17 +67,12 @@ export const createDynamoWebhookStore = ({ client, meters, records }: Options): 
     find: async (projectId) =>
       readIfValid(Stored, (await settings.read(`webhook/${projectId}`))?.webhook),
     put: async (projectId, webhook) => {
-      await settings.apply(
-        IN_USE,
-        { update: 'SET #since = if_not_exists(#since, :now)' },
-        {
-          values: { ':now': webhook.setAt },
-        },
-      );
+      await mark(webhook.setAt);
       await change(projectId, 'SET #webhook = :webhook', webhook);
     },
     remove: (projectId) => change(projectId, 'REMOVE #webhook'),
     owe: async (event, now) => {
+      await mark(now);
       const values = { ':project': event.projectId, ':ttl': Math.ceil((now + LIFE_MS) / 1_000) };
       const write = { update: 'SET #project = :project, #ttl = :ttl', returns: 'NONE' } as const;
       await owed.apply(keyOf(event), write, { values });
@@ -73,9 +82,12 @@ export const createDynamoWebhookStore = ({ client, meters, records }: Options): 
       await owed.apply(keyOf(event), write);
     },
     listOwed: async (now) => {
-      if (!(await settings.read(IN_USE))) return [];
+      if (!(await isDue(now))) return [];
+      lookedAt = now;
       const hours = Array.from({ length: HOURS }, (_, hour) => now - hour * HOUR_MS);
-      return (await Promise.all(hours.map(listHour))).flat();
+      const events = (await Promise.all(hours.map(listHour))).flat();
+      if (events.length > 0) await mark(now);
+      return events;
     },
   };
 };
