@@ -2,7 +2,7 @@ import { asArray, asRecord, type Json } from '../../lambdas/protocols/bytes/json
 import { invalidRequest } from '../../lambdas/support/errors.ts';
 
 /**
- * What Google's API rejects in a request: members that the types of @google/genai 3.1.0 do not have, and what its documentation
+ * What Google's API rejects in a request: members that the types of @google/genai 3.3.0 do not have, and what its documentation
  * requires of a conversation with calls. None of it comes from the router's codec.
  */
 type Shape = { [member: string]: Shape | true };
