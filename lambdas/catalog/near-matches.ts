@@ -29,10 +29,12 @@ const distance = (one: string, other: string): number => {
   return row[other.length] ?? 0;
 };
 
-const isTypoOf = (one: string, other: string): boolean => {
+/** 3 and up to one more for fewer wrong characters, 0 if they are too many. */
+const typoScore = (one: string, other: string): number => {
   const tolerance = toleranceFor(one);
-  if (Math.abs(one.length - other.length) > tolerance) return false;
-  return distance(one, other) <= tolerance;
+  if (Math.abs(one.length - other.length) > tolerance) return 0;
+  const wrong = distance(one, other);
+  return wrong <= tolerance ? 4 - wrong / 4 : 0;
 };
 
 /** 0: no resemblance. Case does not count, a missing or wrong vendor little. */
@@ -40,7 +42,8 @@ const resemblance = (wanted: string, id: string): number => {
   if (wanted === id) return 5;
   const [wantedName, name] = [nameOf(wanted), nameOf(id)];
   if (wantedName === name) return 4;
-  if (isTypoOf(wanted, id) || isTypoOf(wantedName, name)) return 3;
+  const typo = Math.max(typoScore(wanted, id), typoScore(wantedName, name));
+  if (typo > 0) return typo;
   const parts = partsOf(name);
   const wantedParts = partsOf(wantedName);
   // The dated or shortened form of a name: `scribe-1-20261120`, `scribe`.
