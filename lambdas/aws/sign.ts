@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { createHmac, hash } from 'node:crypto';
 import { type Bytes, sha256Of } from '../support/bytes.ts';
 import { perUnit } from '../support/clock.ts';
 
@@ -24,22 +24,39 @@ export type Unsigned = {
 
 const ALGORITHM = 'AWS4-HMAC-SHA256';
 
-const hmac = (key: KeyObject, text: string) => createHmac('sha256', key).update(text);
+/** Bytes that SHA-256 takes at once. */
+const BLOCK = 64;
 
 /**
- * Derives the key of a scope (day, region, service), and keeps the last one: it is valid for a day. As a
- * `KeyObject` it signs in 4 us; with the same bytes in a buffer, `createHmac` takes 30.
+ * Signs ASCII texts by HMAC with SHA-256: the digest, behind a block of the key, of the digest of the text behind another. Two
+ * one-shot digests take half of what `createHmac` does, which makes a context for each text.
  */
+const createMac = (key: Buffer) => {
+  const blockOf = (byte: number) =>
+    Buffer.alloc(BLOCK, byte)
+      .map((bits, index) => bits ^ (key[index] ?? 0))
+      .toString('latin1');
+  const [inner, outer] = [blockOf(0x36), blockOf(0x5c)];
+  const digest = (text: string, encoding: 'binary' | 'hex') =>
+    hash('sha256', Buffer.from(text, 'latin1'), encoding);
+  return (text: string): string => digest(outer + digest(inner + text, 'binary'), 'hex');
+};
+
+type Mac = ReturnType<typeof createMac>;
+
+/** Derives the key of a scope (day, region, service), and keeps the last one: it is valid for a day. */
 const createSigningKeys = () => {
-  let last: { secret: string; scope: string; key: KeyObject } | undefined;
-  return (secret: string, scope: string): KeyObject => {
-    if (last?.secret === secret && last.scope === scope) return last.key;
-    const start = createSecretKey(`AWS4${secret}`, 'utf8');
+  let last: { secret: string; scope: string; mac: Mac } | undefined;
+  return (secret: string, scope: string): Mac => {
+    if (last?.secret === secret && last.scope === scope) return last.mac;
     const key = scope
       .split('/')
-      .reduce((parent, part) => createSecretKey(hmac(parent, part).digest()), start);
-    last = { secret, scope, key };
-    return key;
+      .reduce(
+        (parent, part) => createHmac('sha256', parent).update(part).digest(),
+        Buffer.from(`AWS4${secret}`),
+      );
+    last = { secret, scope, mac: createMac(key) };
+    return last.mac;
   };
 };
 
@@ -80,8 +97,8 @@ export const createSigner = (service: string, { region, credentials }: AwsIdenti
     const names = Object.keys(headers).toSorted();
     const scope = `${date.slice(0, 8)}/${region}/${service}/aws4_request`;
     const request = sha256Of(canonicalRequest({ ...unsigned, headers }, names));
-    const key = signingKey(secretAccessKey, scope);
-    const signature = hmac(key, `${ALGORITHM}\n${date}\n${scope}\n${request}`).digest('hex');
+    const mac = signingKey(secretAccessKey, scope);
+    const signature = mac(`${ALGORITHM}\n${date}\n${scope}\n${request}`);
     const credential = `${accessKeyId}/${scope}`;
     headers.authorization = `${ALGORITHM} Credential=${credential}, SignedHeaders=${names.join(';')}, Signature=${signature}`;
     return headers;

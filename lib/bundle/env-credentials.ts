@@ -6,8 +6,7 @@
  */
 type Credentials = { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
 
-/** Exported under the SDK's name. @throws Error if the environment has no credentials. */
-export const defaultProvider = () => async (): Promise<Credentials> => {
+const readCredentials = async (): Promise<Credentials> => {
   const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN } = process.env;
   if (!AWS_ACCESS_KEY_ID || !AWS_SECRET_ACCESS_KEY) {
     throw new Error('AWS_ACCESS_KEY_ID or AWS_SECRET_ACCESS_KEY is not set.');
@@ -16,5 +15,17 @@ export const defaultProvider = () => async (): Promise<Credentials> => {
     accessKeyId: AWS_ACCESS_KEY_ID,
     secretAccessKey: AWS_SECRET_ACCESS_KEY,
     ...(AWS_SESSION_TOKEN ? { sessionToken: AWS_SESSION_TOKEN } : {}),
+  };
+};
+
+/**
+ * Exported under the SDK's name. Nothing changes the variables of a process, and each read copies a token of 800 characters.
+ * @throws Error if the environment has no credentials
+ */
+export const defaultProvider = () => {
+  let known: Promise<Credentials> | undefined;
+  return (): Promise<Credentials> => {
+    known ??= readCredentials();
+    return known;
   };
 };
