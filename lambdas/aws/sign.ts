@@ -33,9 +33,9 @@ const BLOCK = 64;
  */
 const createMac = (key: Buffer) => {
   const blockOf = (byte: number) =>
-    Buffer.alloc(BLOCK, byte)
-      .map((bits, index) => bits ^ (key[index] ?? 0))
-      .toString('latin1');
+    Buffer.from(Buffer.alloc(BLOCK, byte).map((bits, at) => bits ^ (key[at] ?? 0))).toString(
+      'latin1',
+    );
   const [inner, outer] = [blockOf(0x36), blockOf(0x5c)];
   const digest = (text: string, encoding: 'binary' | 'hex') =>
     hash('sha256', Buffer.from(text, 'latin1'), encoding);

@@ -163,7 +163,7 @@ export const createHealingUpstream = (parts: {
     for (;;) {
       try {
         const batches = await send(form.call);
-        await learn(form);
+        if (form.rejected.length > 0) await learn(form);
         return batches;
       } catch (error) {
         form = await formAfter(form, error);

@@ -2,7 +2,7 @@
 import { isBlankText } from '../bytes/edits.ts';
 import { asRecord, type Json } from '../bytes/json.ts';
 import { type Edit, remove } from '../bytes/splice.ts';
-import type { Block, GenerationRequest, Turn } from '../generation.ts';
+import type { Block, GenerationRequest, NativeTool, Tool, Turn } from '../generation.ts';
 import type { Profile } from '../profile.ts';
 
 export const POINT = 'prompt_cache_breakpoint';
@@ -24,13 +24,14 @@ const fieldsIn = (block: Block): Json[] => {
   return block.type === 'tool-result' ? [...block.content.flatMap(fieldsIn), own] : [own];
 };
 
+const fieldsOf = (tool: Tool | NativeTool): unknown[] =>
+  'native' in tool ? [tool.value] : [tool.extras?.fields, tool.extras?.fields.function];
+
 /** The caller's marks, those of the conversation in their order. */
 export const marksIn = ({ turns, tools = [], extras }: GenerationRequest): Mark[] =>
   [
     ...turns.flatMap((turn) => [...turn.blocks.flatMap(fieldsIn), turn.extras?.fields]),
-    ...tools.flatMap((tool) =>
-      'native' in tool ? tool.value : [tool.extras?.fields, tool.extras?.fields.function],
-    ),
+    ...tools.flatMap(fieldsOf),
     extras.fields,
   ].flatMap((fields) => markOf(fields) ?? []);
 
@@ -39,9 +40,10 @@ const isMarked = (block: Block): boolean =>
   (block.type === 'tool-result' && block.content.some(isMarked));
 
 /** Whether the caller marked a prefix. */
-export const hasMarks = ({ turns, ...rest }: GenerationRequest): boolean =>
+export const hasMarks = ({ turns, tools = [], extras }: GenerationRequest): boolean =>
   turns.some((turn) => markOf(turn.extras?.fields) !== undefined || turn.blocks.some(isMarked)) ||
-  marksIn({ ...rest, turns: [] }).length > 0;
+  tools.some((tool) => fieldsOf(tool).some(markOf)) ||
+  markOf(extras.fields) !== undefined;
 
 /** Whether a target is known to take a member of another protocol's caller. */
 export const takes = ({ cacheFields = [], cacheWithout = [] }: Profile, name: string): boolean =>

@@ -1,4 +1,5 @@
 import { encodeMessagesRequest } from '#late/encoders';
+import { perUnit } from '../../support/clock.ts';
 import { asCount, asRecord } from '../bytes/json.ts';
 import { markingOf } from '../cache/marks.ts';
 import {
@@ -19,10 +20,13 @@ import { createRelay } from './relay.ts';
 import { cannotSay, decodeCountRequest, decodeRequest, losses } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 
+/** Requests of a minute have the same reset. */
+const formatReset = perUnit(1, (instant) => instant.toISOString());
+
 const limitHeaders = ({ limit, remaining, resetAt }: RequestLimits): HeaderMap => ({
   'anthropic-ratelimit-requests-limit': String(limit),
   'anthropic-ratelimit-requests-remaining': String(remaining),
-  'anthropic-ratelimit-requests-reset': new Date(resetAt).toISOString(),
+  'anthropic-ratelimit-requests-reset': formatReset(resetAt),
 });
 
 /** The messages protocol, of callers and of targets. */

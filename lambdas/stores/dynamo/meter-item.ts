@@ -176,13 +176,16 @@ const MINUTE_NAME = /^(?:r|ar|g\d+:r|b\d+:r)(\d+)$/;
 
 /** Minutes' counters that no write can change again. Undefined if there are none. */
 export const pastCountersIn = (item: Item, now: number): PastCounters | undefined => {
-  const isPast = (minute: number) => (minute + 1) * MINUTE_MS + MINUTE_KEPT_MS < now;
-  const past = Object.keys(item)
-    .map((name) => ({ name, minute: Number(MINUTE_NAME.exec(name)?.[1] ?? Number.NaN) }))
-    .filter(({ minute }) => isPast(minute));
-  if (past.length === 0) return undefined;
-  const floor = Math.max(numberIn(item, FLOOR), ...past.map(({ minute }) => minute));
-  return { names: past.map(({ name }) => name).slice(0, MAX_REMOVED), floor };
+  const names: string[] = [];
+  let floor = numberIn(item, FLOOR);
+  for (const name in item) {
+    const minute = Number(MINUTE_NAME.exec(name)?.[1] ?? Number.NaN);
+    const isPast = (minute + 1) * MINUTE_MS + MINUTE_KEPT_MS < now;
+    if (!isPast) continue;
+    names.push(name);
+    floor = Math.max(floor, minute);
+  }
+  return names.length === 0 ? undefined : { names: names.slice(0, MAX_REMOVED), floor };
 };
 
 /**
@@ -209,5 +212,6 @@ export const endedPeriodsIn = (items: Item[], now: number): EndedPeriod[] => {
  */
 export const isFirstMark = (item: Item, requestId: string): boolean => {
   const own = markName(requestId);
-  return Object.keys(item).every((name) => !name.startsWith(MARK) || name >= own);
+  for (const name in item) if (name.startsWith(MARK) && name < own) return false;
+  return true;
 };
