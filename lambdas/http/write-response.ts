@@ -1,13 +1,10 @@
 import type { Writable } from 'node:stream';
-import { toUtf8 } from '../support/utf8.ts';
+import { encodePieces } from '../support/utf8.ts';
 import { gzipInto, gzipText, isGzip } from './content-encoding.ts';
 import type { PlatformResponse, Texts } from './stages.ts';
 
-/** Node joins a short text with the head before it, and measures and encodes a long one slowly. */
-const SHORT = 4_096;
-
 const write = (stream: Writable, text: string): void => {
-  stream.write(text.length > SHORT ? toUtf8(text) : text);
+  stream.write(encodePieces([text]));
 };
 
 /** Resolves once the stream can take more, or is closed. */

@@ -1,4 +1,5 @@
 import type { Bytes } from '../../support/bytes.ts';
+import { encodePieces } from '../../support/utf8.ts';
 import type { Json, JsonSource } from './json.ts';
 import { END, START } from './outline.ts';
 import { joinPieces, type Raw, sliceOf } from './raw.ts';
@@ -71,7 +72,7 @@ export const moveStrings = (value: Json, source: JsonSource): Bytes => {
     return member;
   });
   // Half a pair, which only the arguments of a call can hold, looks like a mark.
-  if (!isMarkable) return JSON.stringify(value);
+  if (!isMarkable) return encodePieces([JSON.stringify(value)]);
   const pieces: Raw[] = [];
   let written = 0;
   for (const { index, 0: mark, 1: number } of marked.matchAll(MARKS)) {
@@ -82,5 +83,5 @@ export const moveStrings = (value: Json, source: JsonSource): Bytes => {
     written = index + mark.length;
   }
   pieces.push(marked.slice(written));
-  return joinPieces(pieces, source.raw);
+  return joinPieces(pieces, source);
 };

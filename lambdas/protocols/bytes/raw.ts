@@ -1,4 +1,5 @@
 import type { Bytes } from '../../support/bytes.ts';
+import { encodePieces } from '../../support/utf8.ts';
 
 /** A JSON text as it was received: its bytes in UTF-8, without a byte order mark, or its characters. Places count either. */
 export type Raw = string | Buffer;
@@ -15,13 +16,13 @@ export const codeAt = (raw: Raw, place: number): number | undefined =>
 export const sliceOf = (raw: Raw, start: number, end?: number): Raw =>
   typeof raw === 'string' ? raw.slice(start, end) : raw.subarray(start, end);
 
-/** Characters of a text that is encoded piece by piece: as one, Node reserves three bytes for each of them to send it. */
-const LARGE_TEXT = 256_000;
-
-/** Pieces of what is sent, as one text if `received` is one of ordinary size. */
-export const joinPieces = (pieces: Raw[], received: Raw): Bytes =>
-  typeof received === 'string' && received.length < LARGE_TEXT
-    ? pieces.join('')
+/** Pieces of what is sent, about as many bytes as were received. */
+export const joinPieces = (pieces: Raw[], { raw, bytes }: { raw: Raw; bytes: number }): Bytes =>
+  typeof raw === 'string'
+    ? encodePieces(
+        pieces.map((piece) => textAt(piece, 0)),
+        bytes,
+      )
     : pieces
         .filter(({ length }) => length > 0)
         .map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece));

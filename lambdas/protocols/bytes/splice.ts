@@ -166,5 +166,5 @@ export const splice = (source: JsonSource, edits: readonly Edit[]): Bytes => {
     from = end;
   }
   pieces.push(from === 0 ? raw : sliceOf(raw, from));
-  return joinPieces(pieces, raw);
+  return joinPieces(pieces, source);
 };

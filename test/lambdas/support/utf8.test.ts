@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toUtf8 } from '../../../lambdas/support/utf8.ts';
+import { encodePieces } from '../../../lambdas/support/utf8.ts';
 
 test.each([
   ['no character', ''],
@@ -8,6 +8,11 @@ test.each([
   ['three bytes a character', '字'.repeat(5_000)],
   ['four bytes a pair', '😀'.repeat(5_000)],
   ['half a pair', `a\ud83d${'b\ude00'.repeat(100)}`],
-])('a text of %s has the bytes that Buffer.from returns', (_, text) => {
-  expect(toUtf8(text).equals(Buffer.from(text))).toBe(true);
+])('a text of %s, whole or in pieces, has the bytes that Buffer.from returns', (_, text) => {
+  const bytes = Buffer.from(text);
+  expect(Buffer.from(encodePieces([text])).equals(bytes)).toBe(true);
+  const pieces = [text.slice(0, 10), '', text.slice(10)];
+  for (const size of [undefined, 4_096, bytes.length]) {
+    expect(Buffer.from(encodePieces(pieces, size)).equals(bytes)).toBe(true);
+  }
 });
