@@ -28,8 +28,8 @@ export default defineConfig({
     pool: 'threads',
     // Files of one worker share its modules: loading them anew for each costs a second of CPU a file.
     isolate: false,
-    // For two cores; with more workers the SDK and bundle tests starve each other.
-    maxWorkers: 2,
+    // For two cores: files that wait for a process or a timer leave room for another.
+    maxWorkers: 3,
     // Ends hanging tests; far above the duration of any test on a busy machine.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -6,6 +6,7 @@ import type {
   ReservedUnits,
   ReserveResult,
 } from '../../lambdas/stores/meter-store.ts';
+import { checksAll } from '../support/seeds.ts';
 
 const NOW = Date.parse('2026-11-21T11:30:20Z');
 const MINUTE = 60_000;
@@ -54,7 +55,7 @@ export const meterStoreContract = (
   setUp: () => Promise<MeterStoreUnderTest>,
   { isSharded = false } = {},
 ): void => {
-  const maxAtOnce = isSharded ? 20 : 500;
+  const maxAtOnce = isSharded ? 20 : checksAll ? 500 : 200;
   const testInOneItem = test.skipIf(isSharded);
   describe(`a meter store on ${name}`, () => {
     let store: MeterStoreUnderTest['store'];
