@@ -26,6 +26,7 @@ const LAWS: Law[] = [
       output_text: 'the SDK adds it',
       conversation: STORED,
       image: HOSTED,
+      input_transformations: NOT_STATED,
       moderation: NOT_SENT,
       prompt: STORED,
       prompt_cache_diagnostics: NOT_STATED,
