@@ -1,7 +1,5 @@
 import type { HistoryJob } from '../lambdas/history/history-job.ts';
-import type { HistoryStore, UsageRow } from '../lambdas/stores/history-store.ts';
 import type { RecordStore } from '../lambdas/stores/record-store.ts';
-import { listOf } from '../lambdas/support/async-lists.ts';
 import { type Clock, HOUR_MS, withTimeout } from '../lambdas/support/clock.ts';
 
 /** Records of other processes on the same tables are looked for after this time. */
@@ -15,36 +13,6 @@ const SHORT_FOLD_MS = 2_000;
 const DELAY_MS = 5_000;
 /** A record is sent at most so long after its request ended, or began in another process. */
 const WRITE_MS = 5_000;
-
-/**
- * A history whose rows are kept until the next write to their project, for at most as long as they are fresh: several
- * pages of the console read the same ones at once.
- */
-export const keepRows = (store: HistoryStore, clock: Clock): HistoryStore => {
-  /** By project, then by range. */
-  const kept = new Map<string, Map<string, Promise<UsageRow[]>>>();
-  let keptAt = Number.NEGATIVE_INFINITY;
-  const forget = ({ projectId }: Pick<UsageRow, 'projectId'>) => kept.delete(projectId);
-  return {
-    ...store,
-    readRows: async function* (range) {
-      if (clock.now() - keptAt >= FRESH_MS) {
-        kept.clear();
-        keptAt = clock.now();
-      }
-      const name = JSON.stringify(range);
-      const ofProject = kept.get(range.projectId) ?? new Map<string, Promise<UsageRow[]>>();
-      kept.set(range.projectId, ofProject);
-      const rows =
-        ofProject.get(name) ?? listOf(store.readRows(range)).then((pages) => pages.flat());
-      ofProject.set(name, rows);
-      rows.catch(() => forget(range));
-      yield await rows;
-    },
-    putRow: (row, entries) => store.putRow(row, entries).finally(() => forget(row)),
-    putFolded: (folded) => store.putFolded(folded).finally(() => forget(folded.row)),
-  };
-};
 
 /** Requests and writes of records in flight in this process. */
 export const createInFlight = (clock: Clock) => {

@@ -31,7 +31,6 @@ import {
   createFreshHistory,
   createInFlight,
   type InFlight,
-  keepRows,
   watchRecords,
 } from './fresh-history.ts';
 import { functionUrlEvent } from './function-url-event.ts';
@@ -207,7 +206,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
   const authenticate = createAuthenticate({ ...stores.parts, clock });
   const fresh = createFreshHistory(clock);
   const inFlight = createInFlight(clock);
-  const history = keepRows(stores.parts.history, clock);
+  const { history } = stores.parts;
   const router = createRouter({
     catalog: createCatalog(models),
     ...stores.parts,

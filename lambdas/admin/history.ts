@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { lastDayOf, type Reconciled } from '../history/close-periods.ts';
 import type { HistoryJob } from '../history/history-job.ts';
-import { ageOf, publicRow, rowsIn } from '../history/read-usage.ts';
+import { ageOf, publicRow, type ReadsSums, rowsIn } from '../history/read-usage.ts';
 import { isWhoGrouping, readGroups } from '../history/read-who.ts';
 import { DayTooLong, type Share } from '../history/share.ts';
 import { HISTORY_DAYS, type HistoryStore, type UsageRow } from '../stores/history-store.ts';
@@ -18,8 +18,10 @@ import { projectsSeenBy, requireProject } from './projects.ts';
 import { USAGE_CURSOR, type UsageQuery } from './queries.ts';
 import type { Identity } from './roles.ts';
 
+type ReadsHistory = ReadsSums & Pick<HistoryStore, 'readSpent'>;
+
 export type HistoryParts = {
-  history: Pick<HistoryStore, 'readRows' | 'readSpent' | 'readPeriods' | 'readProgress'>;
+  history: ReadsHistory & Pick<HistoryStore, 'readPeriods'>;
   reconcileProject: HistoryJob['reconcile'];
   projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
   keys: Pick<KeyStore, 'findKeyById' | 'listKeys'>;
@@ -32,6 +34,8 @@ const DEFAULT_DAYS = 30;
 const PAGE_ROWS = 5_000;
 /** Rows that one response reads to add them up: about 12 of the 29 s that it has. */
 const MAX_ROWS = 250_000;
+/** Sums by key that are read in the time of a row. */
+const SUMS_PER_ROW = 4;
 /** Sums that one response has, of 400 bytes. */
 const MAX_SUMS = 10_000;
 
@@ -41,20 +45,24 @@ const tooMany = (what: string) =>
     { param: 'since' },
   );
 
-type ReadsRows = Pick<HistoryStore, 'readRows' | 'readSpent'>;
-
 /** The history as far as one response can read it. @throws ApiError 400 */
-export const limitRows = (history: ReadsRows): ReadsRows => {
+export const limitRows = (history: ReadsHistory): ReadsHistory => {
   let count = 0;
+  async function* limit<Row>(
+    pages: AsyncGenerator<Row[], void, void>,
+    sizeOf: (row: Row) => number,
+  ) {
+    for await (const rows of pages) {
+      count += rows.reduce((sum, row) => sum + sizeOf(row), 0);
+      if (count > MAX_ROWS) throw tooMany(`${MAX_ROWS} rows`);
+      yield rows;
+    }
+  }
   return {
     ...history,
-    readRows: async function* (range) {
-      for await (const rows of history.readRows(range)) {
-        count += rows.length;
-        if (count > MAX_ROWS) throw tooMany(`${MAX_ROWS} rows`);
-        yield rows;
-      }
-    },
+    readRows: (range) => limit(history.readRows(range), () => 1),
+    readSums: (...read) =>
+      limit(history.readSums(...read), ({ sums }) => Math.ceil(sums.length / SUMS_PER_ROW)),
   };
 };
 

@@ -1,4 +1,5 @@
-import { ageOf, createUsageGroups, rowsIn } from '../history/read-usage.ts';
+import { ageOf, createUsageGroups } from '../history/read-usage.ts';
+import { namedIn } from '../history/read-who.ts';
 import { StoreUnavailable, UnreadableItem } from '../stores/store-unavailable.ts';
 import { DAY_MS, dayOf } from '../support/clock.ts';
 import { ApiError } from '../support/errors.ts';
@@ -12,8 +13,8 @@ import type { Identity } from './roles.ts';
 
 /** Days that are shown, and as many before them to compare with. */
 const DAYS = 14;
-/** The busiest keys of these days, as long as the longest period, are looked at. */
-const BUSY_DAYS = 31;
+/** The keys with the most requests of these days, also of those that were refused, are looked at. */
+const BUSY_DAYS = 7;
 const MOST_KEYS = 100;
 /** The share of a quota from which on a key is named: that of the first event. */
 const NEAR = 0.5;
@@ -48,31 +49,31 @@ export const createOverview = (parts: Parts) => {
   ];
   const readCounts = createReadCounts(parts);
 
-  /** One pass over the rows: days, the days before, and keys. */
+  /** Days, the days before, and the keys that are asked for most. */
   const readUsage = async (ids: string[], now: number) => {
     const firstOf = (days: number) => dayOf(now - (days - 1) * DAY_MS);
+    const to = dayOf(now);
     const [days, before] = [createUsageGroups('day'), createUsageGroups('day')];
-    const keys = new Map<string, { project: string; charged: number }>();
+    const keys = new Map<string, { project: string; asked: number }>();
     const age = ageOf(await Promise.all(ids.map((id) => history.readProgress(id))), now);
     const read = limitRows(history);
-    for (const projectId of ids) {
-      for await (const row of rowsIn(read, {
-        projectId,
-        from: firstOf(BUSY_DAYS),
-        to: dayOf(now),
-      })) {
-        const charged = row.charged + (keys.get(row.keyId)?.charged ?? 0);
-        keys.set(row.keyId, { project: projectId, charged });
-        if (row.day >= firstOf(DAYS)) days.add(row);
-        else if (row.day >= firstOf(2 * DAYS)) before.add(row);
-      }
+    const since = (from: string) => ({ ranges: ids.map((projectId) => ({ projectId, from, to })) });
+    for await (const sums of namedIn(read, since(firstOf(2 * DAYS)), 'model')) {
+      (sums.day >= firstOf(DAYS) ? days : before).add(sums);
     }
-    const range = { from: firstOf(DAYS), to: dayOf(now) };
+    for await (const { keyId, projectId, ...sums } of namedIn(
+      read,
+      since(firstOf(BUSY_DAYS)),
+      'key',
+    )) {
+      const asked = sums.charged + sums.refused + (keys.get(keyId)?.asked ?? 0);
+      keys.set(keyId, { project: projectId, asked });
+    }
     const sums = { data: days.rows(), total: days.total(), before: before.total() };
     const busiest = [...keys]
-      .toSorted(([, one], [, other]) => other.charged - one.charged)
+      .toSorted(([, one], [, other]) => other.asked - one.asked)
       .slice(0, MOST_KEYS);
-    return { usage: { ...range, ...age, ...sums }, busiest };
+    return { usage: { from: firstOf(DAYS), to, ...age, ...sums }, busiest };
   };
 
   /** Keys near the end of their quota, the fullest first. */

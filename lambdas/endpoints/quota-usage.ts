@@ -1,4 +1,4 @@
-import { ageOf, GROUPINGS, type Grouping } from '../history/read-usage.ts';
+import { ageOf, GROUPINGS, type Grouping, type ReadsSums } from '../history/read-usage.ts';
 import { isWhoGrouping, readGroups, WHO_GROUPINGS, type WhoGrouping } from '../history/read-who.ts';
 import { budgetUsage, type ReadBudgets } from '../metering/budget-usage.ts';
 import type { Meter } from '../metering/meter.ts';
@@ -56,7 +56,7 @@ const daysIn = (query: Query): { from: string; to: string } | undefined => {
   });
 };
 
-type History = Pick<HistoryStore, 'readRows' | 'readSpent' | 'readProgress'>;
+type History = ReadsSums & Pick<HistoryStore, 'readSpent'>;
 
 /** The history of a project; undefined if the query asks for none. @throws ApiError 400 or 503 */
 const historyOf = async (history: History, { caller, query, startedAt }: Call) => {

@@ -115,5 +115,5 @@ export const correct = async (
   const charged = used - recorded;
   if (charged === corrected) return;
   const row = { projectId, day: lastDayOf(period), keyId, meterId, model: correctionModel(period) };
-  await history.putRow({ ...row, ...NO_USAGE, charged, periods: {} }, recorded);
+  await history.putCorrection({ ...row, ...NO_USAGE, charged, periods: {} }, recorded);
 };

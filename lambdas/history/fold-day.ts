@@ -2,8 +2,9 @@ import { addKinds } from '../money/cost.ts';
 import type { FoldedRow, HistoryStore, RowPart, UsageRow } from '../stores/history-store.ts';
 import type { RecordEntry, RecordStore, Refusal, RequestRecord } from '../stores/record-store.ts';
 import { requestTimeOf, timeIn } from '../support/ids.ts';
-import { type MetricsFold, openMetrics } from './fold-metrics.ts';
-import { openSpent, type SpentFold } from './fold-who.ts';
+import { openMetrics } from './fold-metrics.ts';
+import { openSums } from './fold-sums.ts';
+import { openSpent } from './fold-who.ts';
 import { DayTooLong, type Share } from './share.ts';
 import { addSums, NO_USAGE } from './sums.ts';
 
@@ -56,7 +57,14 @@ type Parts = {
   records: Pick<RecordStore, 'hasEntries' | 'readDay'>;
   history: Pick<
     HistoryStore,
-    'readFolded' | 'putFolded' | 'findSpent' | 'putSpent' | 'findMetrics' | 'putMetrics'
+    | 'readFolded'
+    | 'putFolded'
+    | 'findSpent'
+    | 'putSpent'
+    | 'findMetrics'
+    | 'putMetrics'
+    | 'readSums'
+    | 'putSums'
   >;
 };
 
@@ -104,13 +112,11 @@ const growingOf = (
 };
 
 /** The rows that the entries of a day add to, page by page: only their sums are kept. */
-const readRows = async (
-  parts: Parts,
-  wanted: DayToFold,
-): Promise<{ rows: Growing[]; spent: SpentFold; metrics: MetricsFold } | undefined> => {
+const readRows = async (parts: Parts, wanted: DayToFold) => {
   const { projectId, day, from, settledUntil } = wanted;
   if (!(await parts.records.hasEntries(projectId, day, from))) return undefined;
   // Before the entries: a row that another run writes from then on is a conflict, and so never loses entries.
+  const sums = await openSums(parts.history, wanted);
   const stored = await readStored(parts, wanted);
   const spent = await openSpent(parts.history, wanted);
   const metrics = await openMetrics(parts.history, wanted);
@@ -139,7 +145,7 @@ const readRows = async (
       }
     }
   }
-  return { rows: [...rows.values()], spent, metrics };
+  return { stored, rows: [...rows.values()], sums, spent, metrics };
 };
 
 /** The next version of a row; undefined if it would be equal. */
@@ -162,6 +168,28 @@ const nextOf = (growing: Growing, settledUntil: number | undefined): FoldedRow |
   };
 };
 
+type Read = NonNullable<Awaited<ReturnType<typeof readRows>>>;
+
+/** False if another run has written some of it since it was read. */
+const writeDay = async (
+  { history }: Parts,
+  { stored, rows, sums, spent, metrics }: Read,
+  { settledUntil }: DayToFold,
+): Promise<boolean> => {
+  const all = new Map([...stored].map(([name, { row }]) => [name, row]));
+  let isWritten = true;
+  for (const growing of rows) {
+    const next = nextOf(growing, settledUntil);
+    if (!next) continue;
+    isWritten = (await history.putFolded(next)) && isWritten;
+    all.set(nameOf(next.row), next.row);
+  }
+  isWritten &&= await sums.write(all.values());
+  // After the rows, which are at least as new for a reader that reads these first.
+  isWritten = (await spent.write()) && isWritten;
+  return (await metrics.write()) && isWritten;
+};
+
 /** Two runs at once repeat what the other has changed. */
 const MAX_ATTEMPTS = 5;
 
@@ -175,16 +203,7 @@ const MAX_ATTEMPTS = 5;
 export const foldDay = async (parts: Parts, wanted: DayToFold): Promise<void> => {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const read = await readRows(parts, wanted);
-    if (!read) return;
-    let isConflict = false;
-    for (const growing of read.rows) {
-      const next = nextOf(growing, wanted.settledUntil);
-      if (next && !(await parts.history.putFolded(next))) isConflict = true;
-    }
-    // After the rows, which are at least as new for a reader that reads these first.
-    if (!(await read.spent.write())) isConflict = true;
-    if (!(await read.metrics.write())) isConflict = true;
-    if (!isConflict) return;
+    if (!read || (await writeDay(parts, read, wanted))) return;
   }
   throw new Error('Other runs of the history keep changing the same rows.');
 };

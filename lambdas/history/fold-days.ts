@@ -54,6 +54,10 @@ export const foldDays = async (
   const stored = await history.readProgress(project.id);
   const progress = stored ?? firstProgress(project, now);
   const { closedDay } = progress;
+  // Days that a version without sums has folded have none for good, and today's may have none either.
+  const summedFrom = stored
+    ? (stored.summedFrom ?? dayOf(now + DAY_MS))
+    : dayOf(Date.parse(closedDay) + DAY_MS);
   const closing = closedUntil ?? closedDay;
   const days = openDays(progress, now);
   const settled = { ...progress.settled };
@@ -62,7 +66,7 @@ export const foldDays = async (
     if (index > 0 && isOver()) {
       // Not as of now: days after this one are as they were.
       const foldedAt = (stored?.foldedAt ?? project.createdAt) + 1;
-      return { days, next: { closedDay, foldedAt, settled }, isComplete: false };
+      return { days, next: { closedDay, foldedAt, settled, summedFrom }, isComplete: false };
     }
     const from = settled[day];
     const range = day <= closing ? {} : { from, settledUntil: until };
@@ -70,6 +74,6 @@ export const foldDays = async (
     settled[day] = day <= closing ? FOLDED : Math.max(until, from ?? until);
   }
   const open = Object.entries(settled).filter(([day]) => day > closing);
-  const next = { closedDay: closing, foldedAt: now, settled: Object.fromEntries(open) };
+  const next = { closedDay: closing, foldedAt: now, settled: Object.fromEntries(open), summedFrom };
   return { days, next, isComplete: true };
 };

@@ -1,25 +1,30 @@
 import { addKinds, publicKinds } from '../money/cost.ts';
 import {
   type DayRange,
+  type DaySums,
   type HistoryProgress,
   type HistoryStore,
   UNRECORDED,
   type UsageRow,
   type UsageSums,
 } from '../stores/history-store.ts';
-import { formatInstant } from '../support/clock.ts';
+import { DAY_MS, dayOf, formatInstant } from '../support/clock.ts';
 import { dollarsOf, publicUsage } from '../support/public-usage.ts';
-import { addSums, NO_USAGE } from './sums.ts';
+import { addSums, NO_USAGE, SUM_NAMES } from './sums.ts';
 
 export const GROUPINGS = ['day', 'model', 'key', 'project'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
-const modelOf = ({ model }: UsageRow): string => {
+const modelOf = ({ model }: Pick<UsageRow, 'model'>): string => {
   if (model.startsWith(UNRECORDED)) return UNRECORDED;
   return model === '' ? '(none)' : model;
 };
 
-const nameIn = (row: UsageRow, by: Grouping): string =>
+/** Of a row, or of rows of a day by model or key, whose other name is empty. */
+export type NamedSums = UsageSums &
+  Pick<UsageRow, 'projectId' | 'day' | 'keyId' | 'model' | 'kinds'>;
+
+const nameIn = (row: NamedSums, by: Grouping): string =>
   ({ day: row.day, model: modelOf(row), key: row.keyId, project: row.projectId })[by];
 
 type Sums = UsageSums & Pick<UsageRow, 'kinds'>;
@@ -48,13 +53,13 @@ export const publicRow = (row: UsageRow) => ({
 export const createUsageGroups = (by: Grouping) => {
   const groups = new Map<string, Sums>();
   const total: Sums = { ...NO_USAGE, kinds: {} };
-  const addRow = (sums: Sums, row: UsageRow): void => {
+  const addRow = (sums: Sums, row: NamedSums): void => {
     addSums(sums, row);
     sums.kinds ??= {};
     addKinds(sums.kinds, row.kinds);
   };
   return {
-    add: (row: UsageRow): void => {
+    add: (row: NamedSums): void => {
       const name = nameIn(row, by);
       const sums = groups.get(name) ?? { ...NO_USAGE, kinds: {} };
       groups.set(name, sums);
@@ -92,4 +97,48 @@ export async function* rowsIn(
   for await (const rows of history.readRows(range)) {
     for (const row of rows) if (!wanted || wanted.has(row.keyId)) yield row;
   }
+}
+
+const namedIn = ({ projectId, day, of, sums }: DaySums): NamedSums[] =>
+  sums.map(([name, numbers, kinds]) => ({
+    ...{ projectId, day, keyId: '', model: '', [of === 'key' ? 'keyId' : 'model']: name },
+    ...(Object.fromEntries(SUM_NAMES.map((sum, at) => [sum, numbers[at] ?? 0])) as UsageSums),
+    kinds,
+  }));
+
+export type ReadsSums = Pick<
+  HistoryStore,
+  'readRows' | 'readSums' | 'readCorrections' | 'readProgress'
+>;
+
+/** Days whose sums are those of the rows, page by page. */
+async function* summedIn(history: ReadsSums, range: DayRange, of: DaySums['of']) {
+  const letters = new Map<string, number>();
+  for await (const page of history.readSums(range, 'model')) {
+    for (const { day, end } of page) letters.set(day, Number(end));
+    if (of === 'model') yield page.flatMap(namedIn);
+  }
+  if (of === 'model') return;
+  for await (const page of history.readSums(range, 'key')) {
+    // A day whose keys have become many has those that were apart by fewer letters too.
+    yield page.filter(({ day, end }) => end.length === letters.get(day)).flatMap(namedIn);
+  }
+}
+
+/** Sums of a range by day and by model or key, in pages: without their rows, where the history has them. */
+export async function* sumsIn(
+  history: ReadsSums,
+  range: DayRange,
+  of: DaySums['of'],
+): AsyncGenerator<NamedSums[], void, void> {
+  const { from, to } = range;
+  const { summedFrom = `${to}~` } = (await history.readProgress(range.projectId)) ?? {};
+  if (from < summedFrom) {
+    const last = summedFrom > to ? to : dayOf(Date.parse(summedFrom) - DAY_MS);
+    yield* history.readRows({ ...range, to: last });
+  }
+  if (summedFrom > to) return;
+  const summed = { ...range, from: summedFrom > from ? summedFrom : from };
+  yield* summedIn(history, summed, of);
+  yield* history.readCorrections(summed);
 }

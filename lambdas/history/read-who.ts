@@ -7,7 +7,14 @@ import {
   type UsageSums,
 } from '../stores/history-store.ts';
 import { topOf } from './fold-who.ts';
-import { createUsageGroups, type Grouping, publicSums, rowsIn } from './read-usage.ts';
+import {
+  createUsageGroups,
+  type Grouping,
+  type NamedSums,
+  publicSums,
+  type ReadsSums,
+  sumsIn,
+} from './read-usage.ts';
 import { addSums, without } from './sums.ts';
 import { addValue, noSums, type TopValues, toTop, type ValueSums } from './top-values.ts';
 
@@ -88,9 +95,32 @@ const createWhoGroups = (by: WhoGrouping) => {
   };
 };
 
-/** Sums of several ranges by names of their rows or by dimensions; the rows are read once. */
+/** What has the sums of a group: those by key, those by model, and for the models of some keys their rows. */
+const sourceOf = (by: Grouping | WhoGrouping, keys: readonly string[] | undefined) => {
+  if (by === 'key') return 'key' as const;
+  if (keys === undefined) return 'model' as const;
+  return by === 'model' ? ('row' as const) : ('key' as const);
+};
+type Source = ReturnType<typeof sourceOf>;
+
+/** Sums of several ranges, of all keys or of some. */
+export async function* namedIn(
+  history: ReadsSums,
+  { ranges, keys }: { ranges: DayRange[]; keys?: readonly string[] | undefined },
+  source: Source,
+): AsyncGenerator<NamedSums, void, void> {
+  const wanted = keys && new Set(keys);
+  for (const range of ranges) {
+    const pages = source === 'row' ? history.readRows(range) : sumsIn(history, range, source);
+    for await (const page of pages) {
+      for (const named of page) if (!wanted || wanted.has(named.keyId)) yield named;
+    }
+  }
+}
+
+/** Sums of several ranges by names of their rows or by dimensions. */
 export const readGroups = async (
-  history: Pick<HistoryStore, 'readRows' | 'readSpent'>,
+  history: ReadsSums & Pick<HistoryStore, 'readSpent'>,
   ranges: DayRange[],
   { by, keys }: { by: (Grouping | WhoGrouping)[]; keys?: readonly string[] | undefined },
 ) => {
@@ -98,11 +128,16 @@ export const readGroups = async (
   const groups = by.map((name) =>
     isWhoGrouping(name) ? createWhoGroups(name) : createUsageGroups(name),
   );
-  for (const range of ranges) {
-    for (const group of groups) if ('read' in group) await group.read(history, range);
-    for await (const row of rowsIn(history, range, keys)) {
-      total.add(row);
-      for (const group of groups) if ('add' in group) group.add(row);
+  for (const group of groups) {
+    if ('read' in group) for (const range of ranges) await group.read(history, range);
+  }
+  const bySource = Map.groupBy(groups.keys(), (at) => sourceOf(by[at] ?? 'project', keys));
+  const totalFrom = [...bySource.keys()][0];
+  for (const [source, places] of bySource) {
+    const own = places.flatMap((at) => groups[at] ?? []).filter((group) => 'add' in group);
+    if (source === totalFrom) own.push(total);
+    for await (const named of namedIn(history, { ranges, keys }, source)) {
+      for (const group of own) group.add(named);
     }
   }
   return { data: groups.map((group) => group.rows(total.sums())), total: total.total() };

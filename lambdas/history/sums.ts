@@ -1,4 +1,7 @@
+import type { KindCosts } from '../money/cost.ts';
 import type { UsageSums } from '../stores/history-store.ts';
+
+export type KindSums = UsageSums & { kinds: KindCosts };
 
 export const NO_USAGE: UsageSums = {
   charged: 0,

@@ -84,6 +84,20 @@ export type HistoryProgress = {
   foldedAt: number;
   /** By open day: what began before that instant (ms) is in the rows, and is not read again. */
   settled: Record<string, number>;
+  /** The first of the days whose sums by model and key (`DaySums`) are those of the rows, without a gap. @default none */
+  summedFrom?: string | undefined;
+};
+
+/** Sums of the rows of a project's UTC day by model, or by key of those whose ids end alike. */
+export type DaySums = {
+  projectId: string;
+  day: string;
+  of: 'model' | 'key';
+  /** The last characters of the keys; of models, by how many characters the keys of the day are apart. */
+  end: string;
+  /** In the order of `UsageSums`, without corrections. */
+  sums: [name: string, sums: number[], kinds: KindCosts][];
+  version: number;
 };
 
 /** Of whom a request names (record-store.ts), each apart. */
@@ -133,16 +147,22 @@ export type TotalMetrics = {
 /** Implemented by `createDynamoHistoryStore` (stores/dynamo/history-store.ts). @throws StoreUnavailable */
 export type HistoryStore = {
   /**
-   * Writes a row that was computed from `entries` entries, unless the stored one was computed from more. The
-   * entries of a row only grow, so that a late or repeated write never undoes a newer one.
+   * Writes a row that corrects a closed period, which was computed from `entries` entries, unless the stored one was
+   * computed from more. They only grow, so that a late or repeated write never undoes a newer one.
    */
-  putRow(row: UsageRow, entries: number): Promise<void>;
+  putCorrection(row: UsageRow, entries: number): Promise<void>;
+  /** The same rows again, apart from the others. */
+  readCorrections(range: DayRange): AsyncGenerator<UsageRow[], void, void>;
   /** A day's rows with what a run needs to continue them. */
   readFolded(projectId: string, day: string): AsyncGenerator<FoldedRow[], void, void>;
   /** Writes the successor of a row that was read in `version - 1`; false if another run has written it since. */
   putFolded(folded: FoldedRow): Promise<boolean>;
   /** A project's rows in the order of days, keys and models, in pages. */
   readRows(range: DayRange): AsyncGenerator<UsageRow[], void, void>;
+  /** A project's days by model or by key, in their order. */
+  readSums(range: DayRange, of: DaySums['of']): AsyncGenerator<DaySums[], void, void>;
+  /** Writes the successor of what was read in `version - 1`; false if another run has written it since. */
+  putSums(sums: DaySums): Promise<boolean>;
   /** Undefined if no request of the day named one. */
   findSpent(projectId: string, day: string, dimension: Dimension): Promise<SpentBy | undefined>;
   /** Writes the successor of what was read in `version - 1`; false if another run has written it since. */

@@ -26,7 +26,10 @@ export type RouterStores = {
   records: Omit<RecordStore, 'hasEntries' | 'readDay' | 'listRefused'>;
   /** What their providers have counted. */
   receipts: ReceiptStore;
-  history: Pick<HistoryStore, 'readRows' | 'readSpent' | 'readProgress'>;
+  history: Pick<
+    HistoryStore,
+    'readRows' | 'readSums' | 'readCorrections' | 'readSpent' | 'readProgress'
+  >;
   thresholds: ThresholdStore;
   /** For events of budgets. */
   budgets: Pick<BudgetStore, 'readBudget'>;

@@ -50,9 +50,9 @@ test('a difference whose correction could not be written is reported again', asy
   let isDown = true;
   const { job, lose, runHourly, differences } = await startProject((store) => ({
     ...store,
-    putRow: (...row) => {
+    putCorrection: (...row) => {
       if (isDown) throw new Error('The process died.');
-      return store.putRow(...row);
+      return store.putCorrection(...row);
     },
   }));
   await lose('2026-11-03', 10);

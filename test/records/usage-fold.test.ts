@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openSums } from '../../lambdas/history/fold-sums.ts';
 import { createHistoryJob, type HistoryParts } from '../../lambdas/history/history-job.ts';
 import { namesOf } from '../../lambdas/history/metric-sums.ts';
 import { readMetrics } from '../../lambdas/history/read-metrics.ts';
-import { SUM_NAMES } from '../../lambdas/history/sums.ts';
+import { readGroups } from '../../lambdas/history/read-who.ts';
+import { NO_USAGE, SUM_NAMES } from '../../lambdas/history/sums.ts';
 import { createRefusals } from '../../lambdas/records/refusals.ts';
 import type { RequestRecord } from '../../lambdas/stores/record-store.ts';
 import { dayOf } from '../../lambdas/support/clock.ts';
@@ -130,6 +132,22 @@ const createWorld = async (projectId: string, random: Random, clock: ManualClock
     return total;
   };
 
+  /** The same by each of their names, from the sums of days. */
+  const groups = async () => {
+    const range = { projectId, ...DAYS };
+    const { data, total } = await readGroups(parts.history, [range], {
+      by: ['day', 'model', 'key'],
+    });
+    const all = [...data, [total]].map((rows) => {
+      const sum = (name: 'charged' | 'refunded' | 'refused' | 'input_tokens') =>
+        rows.reduce((before, row) => before + row[name], 0);
+      const [charged, refunded] = [sum('charged'), sum('refunded')];
+      return { charged, refunded, refused: sum('refused'), inputTokens: sum('input_tokens') };
+    });
+    const distinct = [...new Map(all.map((one) => [JSON.stringify(one), one])).values()];
+    return distinct.length === 1 ? distinct[0] : distinct;
+  };
+
   /** The same, as the metrics have them. */
   const metrics = async () => {
     const projects = (await parts.projects.listProjects()).filter(({ id }) => id === projectId);
@@ -167,7 +185,7 @@ const createWorld = async (projectId: string, random: Random, clock: ManualClock
     if (random.chance(0.3)) await Promise.all([fold(false), fold(random.chance(0.3))]);
   };
 
-  return { step, begin, write, fold, sums, metrics, expected };
+  return { step, begin, write, fold, sums, groups, metrics, expected };
 };
 
 test.each([SCHEDULES])(
@@ -182,6 +200,7 @@ test.each([SCHEDULES])(
         await world.fold(false);
         const figures = { schedule, step, ...(await world.sums()) };
         expect(figures).toEqual({ schedule, step, ...world.expected() });
+        expect(await world.groups()).toEqual(world.expected());
         expect(await world.metrics()).toEqual(world.expected());
       }
       // A record that arrives after all limits is counted when its day is closed.
@@ -196,11 +215,14 @@ test.each([SCHEDULES])(
       await world.fold(true);
       expect({ schedule, ...(await world.sums()) }).toEqual({ schedule, ...world.expected() });
       expect({ schedule, ...(await world.metrics()) }).toEqual({ schedule, ...world.expected() });
+      expect(await world.groups()).toEqual(world.expected());
       // All days are in the total, and each once: another run changes no figure.
       await world.fold(true);
       expect(await world.metrics()).toEqual(world.expected());
       const total = await stores.parts.history.findTotalMetrics(`fold-${schedule}`);
       expect(total?.through).toBe('2026-10-21');
+      const progress = await stores.parts.history.readProgress(`fold-${schedule}`);
+      expect(String(progress?.summedFrom) <= DAYS.from).toBe(true);
     }
   },
 );
@@ -236,6 +258,26 @@ test('a fold without new records reads none of the old ones', async () => {
   await createHistoryJob({ ...stores.parts, records, clock, log }).fold();
   expect(entries).toBe(1);
   expect(await world.sums()).toEqual(world.expected());
+});
+
+test('a day with more keys than 30,000 has the same sums by key as before, and in each read once', async () => {
+  const { history } = stores.parts;
+  const day = DAYS.from;
+  const rowsOf = (count: number) =>
+    Array.from({ length: count }, (_, index) => {
+      const keyId = `key_${index.toString(36).padStart(6, '0')}`;
+      const names = { projectId: 'crowd', day, keyId, meterId: keyId, model: `m-${index % 3}` };
+      return { ...names, ...NO_USAGE, charged: 1, costNanos: index, periods: {} };
+    });
+  const progress = { closedDay: '2026-10-19', settled: {}, summedFrom: day };
+  for (const [foldedAt, count] of [29_999, 30_001].entries()) {
+    const sums = await openSums(history, { projectId: 'crowd', day });
+    expect(await sums.write(rowsOf(count))).toBe(true);
+    await history.putProgress('crowd', { ...progress, foldedAt });
+    const read = await readGroups(history, [{ projectId: 'crowd', ...DAYS }], { by: ['key'] });
+    expect(read.data[0]).toHaveLength(count);
+    expect(read.total.charged).toBe(count);
+  }
 });
 
 test('denied requests are all counted two minutes after the last of them, without another request', async () => {

@@ -3,6 +3,8 @@ import { DAY_MS, monthsBetween } from '../../support/clock.ts';
 import {
   type ClosedPeriod,
   type DayMetrics,
+  type DayRange,
+  type DaySums,
   type Dimension,
   type FoldedRow,
   HISTORY_DAYS,
@@ -19,6 +21,7 @@ import {
   createTable,
   type Item,
   type ItemKey,
+  type Table,
   type TableOptions,
 } from './table.ts';
 
@@ -46,7 +49,9 @@ const PUT_FIRST_SUMS = /* @__PURE__ */ putSums('attribute_not_exists(#version)')
 const PUT_NEXT_SUMS = /* @__PURE__ */ putSums('#version = :seen');
 const PUT_PERIOD: ConditionalWrite = { update: 'SET #entry = :entry, #ttl = :ttl' };
 const PUT_PROGRESS: ConditionalWrite = {
-  update: 'SET #closedDay = :closedDay, #foldedAt = :foldedAt, #settled = :settled',
+  // `summedAt`: another version of the router, which writes no sums, leaves the one of an earlier run.
+  update:
+    'SET #closedDay = :closedDay, #foldedAt = :foldedAt, #settled = :settled, #summedFrom = :summedFrom, #summedAt = :foldedAt',
   // Of two runs at once one has closed a day that was open for the other.
   condition:
     'attribute_not_exists(#foldedAt) OR (#foldedAt < :foldedAt AND #closedDay <= :closedDay)',
@@ -61,6 +66,8 @@ const periodKey = (period: string): string => `p|${period}`;
 /** Sums by dimension, and for the metrics: older versions of the router read neither these nor anything between. */
 const spentKey = (dimension: Dimension, day: string): string => `w|${dimension}|${day}`;
 const metricsKey = (day: string): string => `m|${day}`;
+const sumsKey = (of: DaySums['of'], day: string): string => `s|${of}|${day}`;
+const correctionsKey = (day: string): string => `u|${day}`;
 const LAST = '~';
 
 const progressKey = (projectId: string): ItemKey => ({
@@ -87,20 +94,37 @@ const foldedIn = (item: Item): FoldedRow => ({
   settled: settledIn(item),
   version: Number(item.version ?? 0),
 });
-const progressIn = ({ closedDay, foldedAt, settled }: Item): HistoryProgress => ({
-  closedDay: String(closedDay),
-  foldedAt: Number(foldedAt),
-  settled: settled === undefined ? {} : (JSON.parse(String(settled)) as HistoryProgress['settled']),
+const progressIn = (item: Item): HistoryProgress => ({
+  closedDay: String(item.closedDay),
+  foldedAt: Number(item.foldedAt),
+  settled:
+    item.settled === undefined
+      ? {}
+      : (JSON.parse(String(item.settled)) as HistoryProgress['settled']),
+  summedFrom: item.summedAt === item.foldedAt ? String(item.summedFrom) : undefined,
 });
 /** Sums and closed periods are written by this store only, too. */
 const entryIn = <Entry>(item: Item): Entry => JSON.parse(String(item.entry)) as Entry;
 
 const sortOf = ({ day, keyId, model }: RowPlace): string => `${dayKey(day)}|${keyId}|${model}`;
-const rowKey = (row: UsageRow): ItemKey => ({
+const rowKey = (row: UsageRow) => ({
   partition: partitionOf(row.projectId, monthOf(row.day)),
   sort: sortOf(row),
 });
 const rowValues = (row: UsageRow) => ({ ':entry': JSON.stringify(row), ':ttl': expiryOf(row.day) });
+
+/** The entries of days that have their place by day. */
+async function* entriesIn<Entry>(
+  table: Table,
+  { projectId, from, to }: Omit<DayRange, 'after'>,
+  keyOf: (day: string) => string,
+): AsyncGenerator<Entry[], void, void> {
+  const bounds = { from: keyOf(from), to: keyOf(to) + LAST };
+  for (const month of monthsBetween(from, to)) {
+    const range = { partition: partitionOf(projectId, month), ...bounds, attribute: 'entry' };
+    for await (const items of table.range(range)) yield items.map(entryIn<Entry>);
+  }
+}
 
 export const createDynamoHistoryReader = (options: TableOptions): RouterStores['history'] => {
   const table = createTable(options);
@@ -119,13 +143,9 @@ export const createDynamoHistoryReader = (options: TableOptions): RouterStores['
         for await (const items of table.range(range)) yield items.map(rowIn);
       }
     },
-    readSpent: async function* ({ projectId, from, to }, dimension) {
-      const bounds = { from: spentKey(dimension, from), to: spentKey(dimension, to) + LAST };
-      for (const month of monthsBetween(from, to)) {
-        const range = { partition: partitionOf(projectId, month), ...bounds, attribute: 'entry' };
-        for await (const items of table.range(range)) yield items.map(entryIn<SpentBy>);
-      }
-    },
+    readSpent: (range, dimension) => entriesIn(table, range, (day) => spentKey(dimension, day)),
+    readSums: (range, of) => entriesIn(table, range, (day) => sumsKey(of, day)),
+    readCorrections: (range) => entriesIn(table, range, correctionsKey),
     readProgress: async (projectId) => {
       const item = await table.read(progressKey(projectId));
       return item && progressIn(item);
@@ -149,10 +169,19 @@ export const createDynamoHistoryStore = (options: TableOptions): HistoryStore =>
   };
   return {
     ...createDynamoHistoryReader(options),
-    putRow: async (row, entries) => {
-      await table.apply(rowKey(row), PUT_ROW, {
-        values: { ...rowValues(row), ':entries': entries },
-      });
+    putCorrection: async (row, entries) => {
+      const { partition, sort } = rowKey(row);
+      const values = { ...rowValues(row), ':entries': entries };
+      // The row last: a run that ends in between repeats both.
+      const apart = sort.replace(dayKey(row.day), correctionsKey(row.day));
+      for (const at of [apart, sort])
+        await table.apply({ partition, sort: at }, PUT_ROW, { values });
+    },
+    putSums: (sums) => {
+      const { projectId, day, of, end } = sums;
+      const partition = partitionOf(projectId, monthOf(day));
+      const sort = of === 'model' ? sumsKey(of, day) : `${sumsKey(of, day)}|${end}`;
+      return putSumsAt({ partition, sort }, sums, day);
     },
     readFolded: async function* (projectId, day) {
       const bounds = { from: dayKey(day), to: dayKey(day) + LAST };
@@ -191,15 +220,7 @@ export const createDynamoHistoryStore = (options: TableOptions): HistoryStore =>
       const partition = partitionOf(projectId, monthOf(day));
       return putSumsAt({ partition, sort: metricsKey(day) }, metrics, day);
     },
-    readMetrics: async function* ({ projectId, from, to }) {
-      const bounds = { from: metricsKey(from), to: metricsKey(to) };
-      for (const month of monthsBetween(from, to)) {
-        const partition = partitionOf(projectId, month);
-        for await (const items of table.range({ partition, ...bounds })) {
-          yield items.map(entryIn<DayMetrics>);
-        }
-      }
-    },
+    readMetrics: (range) => entriesIn(table, range, metricsKey),
     findTotalMetrics: async (projectId) => {
       const item = await table.read(totalKey(projectId));
       return item && entryIn<TotalMetrics>(item);
@@ -219,12 +240,13 @@ export const createDynamoHistoryStore = (options: TableOptions): HistoryStore =>
       const pages = await listOf(table.range({ partition, ...bounds }));
       return pages.flat().map(entryIn<ClosedPeriod>);
     },
-    putProgress: async (projectId, { closedDay, foldedAt, settled }) => {
+    putProgress: async (projectId, { closedDay, foldedAt, settled, summedFrom }) => {
       await table.apply(progressKey(projectId), PUT_PROGRESS, {
         values: {
           ':closedDay': closedDay,
           ':foldedAt': foldedAt,
           ':settled': JSON.stringify(settled),
+          ':summedFrom': summedFrom,
         },
       });
     },
