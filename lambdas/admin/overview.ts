@@ -58,16 +58,14 @@ export const createOverview = (parts: Parts) => {
     const age = ageOf(await Promise.all(ids.map((id) => history.readProgress(id))), now);
     const read = limitRows(history);
     const since = (from: string) => ({ ranges: ids.map((projectId) => ({ projectId, from, to })) });
-    for await (const sums of namedIn(read, since(firstOf(2 * DAYS)), 'model')) {
-      (sums.day >= firstOf(DAYS) ? days : before).add(sums);
+    for await (const page of namedIn(read, since(firstOf(2 * DAYS)), 'model')) {
+      for (const sums of page) (sums.day >= firstOf(DAYS) ? days : before).add(sums);
     }
-    for await (const { keyId, projectId, ...sums } of namedIn(
-      read,
-      since(firstOf(BUSY_DAYS)),
-      'key',
-    )) {
-      const asked = sums.charged + sums.refused + (keys.get(keyId)?.asked ?? 0);
-      keys.set(keyId, { project: projectId, asked });
+    for await (const page of namedIn(read, since(firstOf(BUSY_DAYS)), 'key')) {
+      for (const { keyId, projectId, charged, refused } of page) {
+        const asked = charged + refused + (keys.get(keyId)?.asked ?? 0);
+        keys.set(keyId, { project: projectId, asked });
+      }
     }
     const sums = { data: days.rows(), total: days.total(), before: before.total() };
     const busiest = [...keys]

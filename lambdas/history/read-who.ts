@@ -103,17 +103,17 @@ const sourceOf = (by: Grouping | WhoGrouping, keys: readonly string[] | undefine
 };
 type Source = ReturnType<typeof sourceOf>;
 
-/** Sums of several ranges, of all keys or of some. */
+/** Sums of several ranges, of all keys or of some, in pages. */
 export async function* namedIn(
   history: ReadsSums,
   { ranges, keys }: { ranges: DayRange[]; keys?: readonly string[] | undefined },
   source: Source,
-): AsyncGenerator<NamedSums, void, void> {
+): AsyncGenerator<NamedSums[], void, void> {
   const wanted = keys && new Set(keys);
   for (const range of ranges) {
     const pages = source === 'row' ? history.readRows(range) : sumsIn(history, range, source);
     for await (const page of pages) {
-      for (const named of page) if (!wanted || wanted.has(named.keyId)) yield named;
+      yield wanted ? page.filter(({ keyId }) => wanted.has(keyId)) : page;
     }
   }
 }
@@ -136,9 +136,8 @@ export const readGroups = async (
   for (const [source, places] of bySource) {
     const own = places.flatMap((at) => groups[at] ?? []).filter((group) => 'add' in group);
     if (source === totalFrom) own.push(total);
-    for await (const named of namedIn(history, { ranges, keys }, source)) {
-      for (const group of own) group.add(named);
-    }
+    const add = (named: NamedSums) => own.forEach((group) => void group.add(named));
+    for await (const page of namedIn(history, { ranges, keys }, source)) page.forEach(add);
   }
   return { data: groups.map((group) => group.rows(total.sums())), total: total.total() };
 };
