@@ -1,8 +1,18 @@
-import { isDefault } from '#late/crossing';
+import { isDefault, lossesBeyond } from '#late/crossing';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { asRecord, type Json } from './bytes/json.ts';
-import type { Block, Extras, GenerationRequest, NativeTool, Tool } from './generation.ts';
+import { cacheLosses } from './cache/members.ts';
+import type {
+  Block,
+  DocumentBlock,
+  Extras,
+  GenerationRequest,
+  NativeTool,
+  Tool,
+  Turn,
+} from './generation.ts';
 import { instruct } from './instructions.ts';
+import { essentialBeyond, partsBeyond } from './ledger/extras.ts';
 import { PATHS } from './ledger/paths.ts';
 import {
   MEDIA,
@@ -11,6 +21,7 @@ import {
   SAMPLING_FIELDS,
   type SamplingField,
 } from './profile.ts';
+import type { UpstreamProtocolName } from './protocol-name.ts';
 
 /** A request that fits a target, and the caller's fields whose meaning it lost on the way. */
 export type Fitted = { request: GenerationRequest; dropped: string[] };
@@ -169,6 +180,42 @@ export const partsRefused = (
     ...(prefill === false && isPrefilled ? ['a last turn of the assistant'] : []),
   ];
 };
+
+/** What a protocol cannot carry, apart from what is another protocol's. */
+type Unsaid = {
+  /** Most stop sequences. */
+  maxStops?: number;
+  /** Names a document that it has no form for. */
+  documentName?(document: DocumentBlock): string | undefined;
+  /** Whether it has a form for a native block of another protocol. */
+  takes?(block: Block): boolean;
+  others?(request: GenerationRequest): string[];
+};
+
+/** `cannotSay` of a protocol of targets. */
+export const createCannotSay =
+  (protocol: UpstreamProtocolName, { maxStops, documentName, takes, others }: Unsaid = {}) =>
+  (request: GenerationRequest, profile: Profile = {}): string[] => [
+    ...partsBeyond(protocol, request, { documentName, takes }),
+    ...essentialBeyond(protocol, request.extras),
+    ...partsRefused(request, profile),
+    ...(maxStops !== undefined && (request.stop ?? []).length > maxStops
+      ? [`more than ${maxStops} stop sequences`]
+      : []),
+    ...(others?.(request) ?? []),
+  ];
+
+/** What a request loses on a target of `protocol`; of its own protocol only what is stated about caches, in `turns` too. */
+export const lossesOn = (
+  protocol: UpstreamProtocolName,
+  request: GenerationRequest,
+  received: unknown,
+  forms: Parameters<typeof lossesBeyond>[3],
+  turns?: Turn[],
+): string[] =>
+  request.extras.protocol === protocol
+    ? cacheLosses(received, forms.profile, turns)
+    : lossesBeyond(protocol, request, received, forms);
 
 // --- all ---
 

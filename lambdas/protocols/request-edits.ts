@@ -1,10 +1,13 @@
-import type { Json } from './bytes/json.ts';
+import { editMessages, setMember, withEdits } from './bytes/edits.ts';
+import { asArray, asString, type Json } from './bytes/json.ts';
 import { type Edit, set } from './bytes/splice.ts';
 import { rejectedMembers, sessionKey } from './cache/members.ts';
 import type { Fitted } from './fit-request.ts';
 import type { GenerationRequest } from './generation.ts';
+import { instructionEdits } from './instructions.ts';
 import type { WireTarget } from './protocol.ts';
 import type { ProtocolName } from './protocol-name.ts';
+import { readCarriedId } from './tools/carried-ids.ts';
 
 /** What the edits of a request depend on. `fitted`: the request as the target's model accepts it. */
 export type Context = {
@@ -16,6 +19,36 @@ export type Context = {
 
 /** What is due of one kind. A law holds each to the members that it may touch (edit-laws.test.ts). */
 export type Edits = (context: Context) => Edit[];
+
+const names: Edits = ({ received, request, target }) => [
+  ...setMember(received, 'model', target.model),
+  ...(received.stream == null && !request.stream
+    ? []
+    : setMember(received, 'stream', request.stream)),
+];
+
+/** The upstream's id of a call whose id in responses carries more. */
+export const idEdits = (holder: Json, name: string, path: Edit['path']): Edit[] => {
+  const sent = asString(holder[name]) ?? '';
+  const { id } = readCarriedId(sent);
+  return id === sent ? [] : [set([...path, name], id)];
+};
+
+/** A history as `encoded`, where the vendor would reject it as it is. `isJoined`: as of `instructionEdits`. */
+export const repairEdits = (
+  encoded: Json,
+  { received, fitted, target }: Context,
+  isJoined: boolean,
+): Edit[] => {
+  const { messages, ...others } = withEdits(encoded, [
+    ...instructionEdits(asArray(encoded.messages), fitted, isJoined),
+    ...rejectedMembers(encoded, target),
+  ]);
+  return [
+    ...Object.keys(others).flatMap((name) => setMember(received, name, others[name])),
+    ...editMessages(asArray(received.messages), asArray(messages)),
+  ];
+};
 
 /** The session's key, and without the members about caches that the target has rejected. */
 const caching: Edits = ({ received, request, target }) => {
@@ -33,5 +66,5 @@ export const createEditsOf =
   (request: GenerationRequest, target: WireTarget, received: Json): Edit[] | undefined => {
     if (request.extras.protocol !== protocol) return undefined;
     const context = { request, fitted: fitTo(request, target).request, target, received };
-    return [...kinds, caching].flatMap((editsIn) => editsIn(context));
+    return [names, ...kinds, caching].flatMap((editsIn) => editsIn(context));
   };

@@ -14,6 +14,12 @@ export const runsOf = (turns: Turn[], continues: (last: Turn, next: Turn) => boo
   return runs;
 };
 
+/** The system turns before the conversation, and the rest. */
+export const leadOf = (turns: Turn[]): [lead: Turn[], rest: Turn[]] => {
+  const count = turns.findIndex(({ role }) => role !== 'system');
+  return count === -1 ? [turns, []] : [turns.slice(0, count), turns.slice(count)];
+};
+
 /** Joins the turns of each run. The blocks of a run are copied once: a turn at a time, 10,000 turns took a second. */
 export const joinRuns = (...conversation: Parameters<typeof runsOf>): Turn[] =>
   runsOf(...conversation).map((run) => ({

@@ -50,6 +50,10 @@ const isContinued = ({ turns, tools = [] }: GenerationRequest): boolean =>
 const isExplicit = ({ chatFields, extras }: GenerationRequest): boolean =>
   asRecord((chatFields ?? extras.fields).prompt_cache_options)?.mode === 'explicit';
 
+/** Of protocols whose targets cache without marks. */
+export const ownMarking = (request: GenerationRequest): Marking =>
+  hasMarks(request) ? { by: 'caller', why: 'sent' } : { by: 'none', why: 'automatic' };
+
 /** Who marks a request to a messages target of this profile. A caller of the protocol marks for itself. */
 export const markingOf = (request: GenerationRequest, profile: Profile): Marking => {
   const none = (why: (Marking & { by: 'none' })['why']): Marking => ({ by: 'none', why });

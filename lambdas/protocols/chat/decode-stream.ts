@@ -1,15 +1,9 @@
-import {
-  asArray,
-  asRecord,
-  asString,
-  type Json,
-  parseUpstreamJson,
-  readJsonObject,
-} from '../bytes/json.ts';
+import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import type { FinishReason, GenerationEvent, GenerationRequest, Usage } from '../generation.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
-import { createEventWriter, type EventWriter, withBody } from '../streams/event-writer.ts';
+import { createStreamDecoder, ownCaller } from '../streams/decode.ts';
+import { createEventWriter, type EventWriter } from '../streams/event-writer.ts';
 import { received } from '../streams/relay.ts';
 import { type ChoiceReader, type ChoicesReader, createSeveralChoices } from './choices.ts';
 import { decodeFinishReason } from './finish-reason.ts';
@@ -134,35 +128,18 @@ export const createChoices = (request: GenerationRequest): ChoicesReader => {
 /** @throws UpstreamError on `push` or `end` if the upstream fails, breaks its protocol or ends early. */
 export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const choices = createChoices(request);
-  const isSame = request.extras.protocol === NAME;
-  const relayed = isSame && request.stream ? received : (events: GenerationEvent[]) => events;
-  const sum = isSame && !request.stream ? createSum() : undefined;
   let usage: Usage | undefined;
   let tier: unknown;
 
-  const finish = (data: string): GenerationEvent[] => {
-    const events = choices.finish(withTier(usage, tier));
-    return relayed(sum ? withBody(events, { value: sum.value() }) : events, data, undefined);
+  const read = (chunk: Json): GenerationEvent[] => {
+    assertNoError(chunk);
+    // Usage comes on a separate chunk, on the last one, or cumulatively on each: the last one counts.
+    usage = readUsage(chunk, firstChoice(chunk)) ?? usage;
+    tier = chunk.service_tier ?? tier;
+    return choices.read(chunk);
   };
-
-  return {
-    hasReason: choices.hasReason,
-    push: ({ data }) => {
-      if (choices.isFinished()) return [];
-      if (data.trim() === '[DONE]') return finish(data);
-      // Some upstreams keep the connection alive with empty events.
-      if (data.trim() === '') return [];
-      // After a finish_reason, a truncated chunk loses no content.
-      const chunk = choices.hasReason() ? readJsonObject(data) : parseUpstreamJson(data);
-      if (!chunk) return finish(data);
-      assertNoError(chunk);
-      // Usage comes on a separate chunk, on the last one, or cumulatively on each: the last one counts.
-      usage = readUsage(chunk, firstChoice(chunk)) ?? usage;
-      tier = chunk.service_tier ?? tier;
-      const events = relayed(choices.read(chunk), data, chunk);
-      sum?.add(chunk);
-      return events;
-    },
-    end: () => (choices.isFinished() ? [] : finish('')),
-  };
+  const finish = () => choices.finish(withTier(usage, tier));
+  return createStreamDecoder({ ...choices, read, finish }, ownCaller(request, NAME), {
+    ...{ relay: received, createSum },
+  });
 };

@@ -12,11 +12,6 @@ import { encodeToolFields } from './tools.ts';
 
 const unsent = ({ received }: Context): Edit[] => withoutNulls(received);
 
-const model = ({ received, target }: Context): Edit[] => setMember(received, 'model', target.model);
-
-const stream = ({ received, request }: Context): Edit[] =>
-  received.stream == null && !request.stream ? [] : setMember(received, 'stream', request.stream);
-
 /** Usage is always requested: the call's record needs it. */
 const streamOptions = ({ received, request }: Context): Edit[] => {
   const { stream_options: options } = received;
@@ -118,8 +113,6 @@ const tools = ({ received, request, fitted, target }: Context): Edit[] => {
 
 export const editsOf = createEditsOf(NAME, fitTo)(
   unsent,
-  model,
-  stream,
   streamOptions,
   cap,
   rejected,

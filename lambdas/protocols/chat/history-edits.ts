@@ -1,11 +1,9 @@
 import { encodeChatTurns } from '#late/encoders';
-import { editMessages, withEdits, withoutNulls } from '../bytes/edits.ts';
+import { withoutNulls } from '../bytes/edits.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
-import { rejectedMembers } from '../cache/members.ts';
 import { instructionEdits, isBillingLine } from '../instructions.ts';
-import type { Context } from '../request-edits.ts';
-import { readCarriedId } from '../tools/carried-ids.ts';
+import { type Context, idEdits, repairEdits } from '../request-edits.ts';
 import { fittingToolName } from '../tools/names.ts';
 import { fitsForm, withFittingCallIds, withReasoningHistory } from './compat.ts';
 import { decodeThoughts } from './signed-thinking.ts';
@@ -85,13 +83,6 @@ const functionEdits = (called: Json, path: Path): Edit[] => {
   ];
 };
 
-/** The upstream's id of a call whose id in responses carries more. */
-const idEdits = (holder: Json, name: string, path: Path): Edit[] => {
-  const sent = asString(holder[name]) ?? '';
-  const { id } = readCarriedId(sent);
-  return id === sent ? [] : [set([...path, name], id)];
-};
-
 const callEdits = (call: Json, path: Path): Edit[] => [
   ...idEdits(call, 'id', path),
   ...(call.type === undefined ? [set([...path, 'type'], 'function')] : []),
@@ -159,14 +150,8 @@ export const historyEdits = (context: Context): Edit[] => {
   const { fitted, target, received } = context;
   const messages = asArray(received.messages).map((message) => asRecord(message) ?? {});
   if (needsRepair(messages, context)) {
-    const encoded = encodeChatTurns(
-      withReasoningHistory(withFittingCallIds(fitted, target), target),
-    );
-    const edits = [
-      ...instructionEdits(encoded, fitted, true),
-      ...rejectedMembers({ messages: encoded }, target),
-    ];
-    return editMessages(messages, asArray(withEdits({ messages: encoded }, edits).messages));
+    const request = withReasoningHistory(withFittingCallIds(fitted, target), target);
+    return repairEdits({ messages: encodeChatTurns(request) }, context, true);
   }
   return [
     ...messages.flatMap((message, index) => messageEdits(message, ['messages', index], context)),

@@ -1,5 +1,5 @@
 import { encodeChatRequest } from '#late/encoders';
-import { hasMarks } from '../cache/members.ts';
+import { ownMarking } from '../cache/marks.ts';
 import { type CallerProtocol, credentialHeader, type UpstreamProtocol } from '../protocol.ts';
 import { relaying } from '../streams/relay.ts';
 import { streamDecoder } from './decode-stream.ts';
@@ -37,6 +37,5 @@ export const chat: CallerProtocol & UpstreamProtocol & { name: typeof NAME } = {
   cannotSay,
   losses,
   headers: headersFor,
-  markingOf: (request) =>
-    hasMarks(request) ? { by: 'caller', why: 'sent' } : { by: 'none', why: 'automatic' },
+  markingOf: ownMarking,
 };

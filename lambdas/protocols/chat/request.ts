@@ -1,20 +1,19 @@
-import { lossesBeyond } from '#late/crossing';
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { parseWire } from '../../support/schema.ts';
 import { asRecord, listOf } from '../bytes/json.ts';
-import { cacheLosses } from '../cache/members.ts';
 import { fitReasoning } from '../fit-effort.ts';
-import { type Fitted, fitRequest, fitSchema, partsRefused } from '../fit-request.ts';
-import type { DocumentBlock, GenerationRequest } from '../generation.ts';
+import { createCannotSay, type Fitted, fitRequest, fitSchema, lossesOn } from '../fit-request.ts';
+import type { GenerationRequest } from '../generation.ts';
 import { asReminder } from '../instructions.ts';
-import { essentialBeyond, extraFieldsFor, makeExtras, partsBeyond } from '../ledger/extras.ts';
+import { extraFieldsFor, makeExtras } from '../ledger/extras.ts';
 import type { Profile } from '../profile.ts';
 import type { HeaderMap, WireTarget } from '../protocol.ts';
-import { lostGrammar, withoutCustomTools } from '../tools/custom.ts';
+import { decodeResponseFormat } from '../response-format.ts';
+import { fitCustomTools } from '../tools/custom.ts';
 import { isStrictSchema } from '../tools/strict-schema.ts';
+import { leadOf } from '../turn-runs.ts';
 import { MARK } from './functions.ts';
 import { NAME } from './name.ts';
-import { decodeResponseFormat } from './response-format.ts';
 import { decodeToolFields } from './tools.ts';
 import { decodeMessages } from './turns.ts';
 import { ChatRequest } from './wire.ts';
@@ -79,10 +78,8 @@ export const takesCustomTools = (
   { customTools }: Profile,
 ): boolean => customTools ?? extras.protocol === NAME;
 
-const fitCustomTools = (request: GenerationRequest, profile: Profile): Fitted =>
-  takesCustomTools(request, profile)
-    ? { request, dropped: [] }
-    : { request: withoutCustomTools(request), dropped: lostGrammar(request) };
+const fitTools = (request: GenerationRequest, profile: Profile): Fitted =>
+  fitCustomTools(request, takesCustomTools(request, profile));
 
 const fitMetadata = (request: GenerationRequest, profile: Profile): Fitted => {
   const { metadata, ...fields } = request.extras.fields;
@@ -96,16 +93,13 @@ const fitMetadata = (request: GenerationRequest, profile: Profile): Fitted => {
 /** One system turn, before the conversation; later ones are marked turns of the user. */
 const fitSystemTurns = (request: GenerationRequest, { systemTurns }: Profile): Fitted => {
   if (systemTurns !== 'leading') return { request, dropped: [] };
-  const { turns } = request;
-  const count = turns.findIndex(({ role }) => role !== 'system');
-  const lead = turns.slice(0, count === -1 ? turns.length : count);
+  const [lead, rest] = leadOf(request.turns);
   const blocks = lead.flatMap((turn) => turn.blocks);
   const joined = lead.length > 1 ? [{ ...lead[0], role: 'system' as const, blocks }] : lead;
-  const later = turns.slice(lead.length).map(asReminder);
-  return { request: { ...request, turns: [...joined, ...later] }, dropped: [] };
+  return { request: { ...request, turns: [...joined, ...rest.map(asReminder)] }, dropped: [] };
 };
 
-const STEPS = [fitRequest, fitReasoning, fitCustomTools, fitMetadata, fitSystemTurns];
+const STEPS = [fitRequest, fitReasoning, fitTools, fitMetadata, fitSystemTurns];
 
 /** The request as the target's model accepts it. */
 export const fitTo = (original: GenerationRequest, target: WireTarget): Fitted =>
@@ -124,14 +118,12 @@ export const losses = (
   received: unknown,
 ): string[] => [
   ...fitTo(request, target).dropped,
-  ...(request.extras.protocol === NAME
-    ? cacheLosses(received, target)
-    : lossesBeyond(NAME, request, received, {
-        strict: (schema) => isStrictSchema(fitSchema(schema, target)),
-        thinking: ({ text, signature }) =>
-          target.reasoningHistory !== 'refused' && !signature && text !== '',
-        profile: target,
-      })),
+  ...lossesOn(NAME, request, received, {
+    strict: (schema) => isStrictSchema(fitSchema(schema, target)),
+    thinking: ({ text, signature }) =>
+      target.reasoningHistory !== 'refused' && !signature && text !== '',
+    profile: target,
+  }),
 ];
 
 /** The target's headers, with that of the session if the provider has one. */
@@ -144,13 +136,9 @@ export const headersFor = ({ cacheKey }: GenerationRequest, target: WireTarget):
 /** The vendor's limit. */
 const MAX_STOPS = 4;
 
-/** A PDF by URL from a chat caller came as an image, and is sent as one. */
-const documentName = ({ source, extras }: DocumentBlock): string | undefined =>
-  source.kind === 'url' && extras?.protocol !== NAME ? 'document by URL' : undefined;
-
-export const cannotSay = (request: GenerationRequest, profile: Profile = {}): string[] => [
-  ...partsBeyond(NAME, request, documentName),
-  ...essentialBeyond(NAME, request.extras),
-  ...partsRefused(request, profile),
-  ...((request.stop ?? []).length > MAX_STOPS ? [`more than ${MAX_STOPS} stop sequences`] : []),
-];
+export const cannotSay = createCannotSay(NAME, {
+  maxStops: MAX_STOPS,
+  // A PDF by URL from a chat caller came as an image, and is sent as one.
+  documentName: ({ source, extras }) =>
+    source.kind === 'url' && extras?.protocol !== NAME ? 'document by URL' : undefined,
+});

@@ -2,22 +2,6 @@ import { omitUndefined } from '../../support/omit-undefined.ts';
 import type { Json } from '../bytes/json.ts';
 import type { ResponseFormat } from '../generation.ts';
 import { isStrictSchema } from '../tools/strict-schema.ts';
-import type { ChatRequest } from './wire.ts';
-
-export const decodeResponseFormat = (
-  format: NonNullable<ChatRequest['response_format']>,
-): ResponseFormat | undefined => {
-  switch (format.type) {
-    case 'json_object':
-      return { type: 'json' };
-    case 'json_schema': {
-      const { name, description, schema = {}, strict } = format.json_schema;
-      return { type: 'json-schema', schema, ...omitUndefined({ name, description, strict }) };
-    }
-    default:
-      return undefined;
-  }
-};
 
 /**
  * The messages protocol always enforces its schema, so its callers get strict mode if the schema

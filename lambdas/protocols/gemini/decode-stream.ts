@@ -1,16 +1,10 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
-import {
-  asArray,
-  asCount,
-  asRecord,
-  asString,
-  type Json,
-  parseUpstreamJson,
-} from '../bytes/json.ts';
+import { asArray, asCount, asRecord, asString, type Json } from '../bytes/json.ts';
 import type { FinishReason, GenerationEvent, GenerationRequest, Usage } from '../generation.ts';
 import { extrasIfAny } from '../ledger/extras.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
+import { createStreamDecoder, type StreamReader } from '../streams/decode.ts';
 import { createEventWriter, type EventWriter } from '../streams/event-writer.ts';
 import { hasCustomTool, unwrapInput } from '../tools/custom.ts';
 import { createToolIds } from '../tools/ids.ts';
@@ -157,21 +151,21 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
       (isBlocked ? { unified: 'content-filter' } : reason);
   };
 
-  return {
+  const reader: StreamReader = {
     hasReason: () => reason !== undefined,
-    push: ({ data }) => {
-      if (writer.isFinished() || data.trim() === '') return [];
-      readChunk(parseUpstreamJson(data));
+    isFinished: writer.isFinished,
+    read: (chunk) => {
+      readChunk(chunk);
       return writer.drain();
     },
-    end: () => {
-      if (writer.isFinished()) return [];
+    finish: () => {
       if (!reason) throw new UpstreamError('truncated', 'the response has no finishReason');
       cite(writer, grounding);
       writer.finish(reason, usage);
       return writer.drain();
     },
   };
+  return createStreamDecoder(reader, undefined);
 };
 
 /** @throws UpstreamError when the body is not a response, or one without a good finish. */

@@ -11,7 +11,7 @@ import { noContent } from '../ledger/assert-consistent.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
 import type { WireTarget } from '../protocol.ts';
 import { fittingToolName } from '../tools/names.ts';
-import { runsOf } from '../turn-runs.ts';
+import { leadOf, runsOf } from '../turn-runs.ts';
 import { NAME } from './name.ts';
 
 // --- parts of the user ---
@@ -121,14 +121,10 @@ export const encodeContents = (
   { turns }: GenerationRequest,
   target: WireTarget,
 ): { systemInstruction?: Json; contents: Json[] } => {
-  const start = turns.findIndex(({ role }) => role !== 'system');
-  const lead = start === -1 ? turns : turns.slice(0, start);
+  const [lead, rest] = leadOf(turns);
   const system = lead.flatMap(({ blocks }) => blocks.filter(isSpoken).flatMap(partsOf));
   const names = namesOf(turns);
-  const runs = runsOf(
-    turns.slice(lead.length).map(asReminder),
-    (last, next) => last.role === next.role,
-  );
+  const runs = runsOf(rest.map(asReminder), (last, next) => last.role === next.role);
   const contents = runs.flatMap((run): Json[] => {
     const blocks = run.flatMap((turn) => turn.blocks);
     if (run[0].role === 'assistant') return [{ role: 'model', parts: modelParts(blocks, target) }];
@@ -140,7 +136,7 @@ export const encodeContents = (
   });
   const said = contents.filter(({ parts }) => Array.isArray(parts) && parts.length > 0);
   // The protocol has no conversation of instructions alone.
-  if (said.length === 0 && system.length > 0 && start === -1) {
+  if (said.length === 0 && system.length > 0 && rest.length === 0) {
     return { contents: [{ role: 'user', parts: system }] };
   }
   if (said.length === 0) throw noContent();

@@ -2,14 +2,13 @@ import { lossesBeyond } from '#late/crossing';
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { asArray, asRecord, type Json } from '../bytes/json.ts';
 import { encodeMaxTokens, fitReasoning } from '../fit-effort.ts';
-import { type Fitted, fitRequest, fitSchema, partsRefused } from '../fit-request.ts';
+import { createCannotSay, type Fitted, fitRequest, fitSchema } from '../fit-request.ts';
 import type { GenerationRequest, Tool, ToolChoice } from '../generation.ts';
 import { reminderOf } from '../instructions.ts';
-import { essentialBeyond, partsBeyond } from '../ledger/extras.ts';
 import { budgetOfEffort, type Profile } from '../profile.ts';
 import type { WireTarget } from '../protocol.ts';
 import { sharedFor } from '../shared-members.ts';
-import { lostGrammar, withoutCustomTools } from '../tools/custom.ts';
+import { fitCustomTools } from '../tools/custom.ts';
 import { fittingToolName } from '../tools/names.ts';
 import { audioIn, encodeContents } from './encode-contents.ts';
 import { NAME } from './name.ts';
@@ -30,10 +29,8 @@ const fitTo = (original: GenerationRequest, target: WireTarget): Fitted => {
   const thinking = hasBudget(target)
     ? { request: fitted.request, dropped: [] }
     : fitReasoning(fitted.request, profile);
-  return {
-    request: withoutCustomTools(thinking.request),
-    dropped: [...fitted.dropped, ...thinking.dropped, ...lostGrammar(original)],
-  };
+  const { request, dropped } = fitCustomTools(thinking.request, false);
+  return { request, dropped: [...fitted.dropped, ...thinking.dropped, ...dropped] };
 };
 
 // --- members ---
@@ -131,18 +128,7 @@ export const losses = (
 /** The vendor's limit. */
 const MAX_STOPS = 5;
 
-/** The request without the audio that the protocol has a part for. */
-const withoutAudio = (request: GenerationRequest): GenerationRequest => ({
-  ...request,
-  turns: request.turns.map((turn) => ({
-    ...turn,
-    blocks: turn.blocks.filter((block) => !audioIn(block)),
-  })),
+export const cannotSay = createCannotSay(NAME, {
+  maxStops: MAX_STOPS,
+  takes: (block) => audioIn(block) !== undefined,
 });
-
-export const cannotSay = (request: GenerationRequest, profile: Profile = {}): string[] => [
-  ...partsBeyond(NAME, withoutAudio(request), () => undefined),
-  ...essentialBeyond(NAME, request.extras),
-  ...partsRefused(request, profile),
-  ...((request.stop ?? []).length > MAX_STOPS ? [`more than ${MAX_STOPS} stop sequences`] : []),
-];

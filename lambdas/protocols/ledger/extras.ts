@@ -31,21 +31,27 @@ const nameOf = (value: Record<string, unknown>): string => {
   return source === undefined ? name : `${name} (${source})`;
 };
 
+type PartForms = {
+  documentName?: ((document: DocumentBlock) => string | undefined) | undefined;
+  takes?: ((block: Block) => boolean) | undefined;
+};
+
 /**
- * Names of the parts that `protocol` cannot carry: native blocks and tools of other protocols, and
+ * Names of the parts that `protocol` cannot carry: native blocks, unless it `takes` them, and tools of other protocols, and
  * the documents that `documentName` names. The assistant's turns are skipped: a protocol that lacks
  * a form for a part of them leaves it out.
  */
 export const partsBeyond = (
   protocol: ProtocolName,
   { turns, tools = [] }: GenerationRequest,
-  documentName: (document: DocumentBlock) => string | undefined,
+  { documentName, takes }: PartForms = {},
 ): string[] => {
   const names: string[] = [];
   const addFrom = (block: Block): void => {
     if (block.type === 'tool-result') block.content.forEach(addFrom);
-    if (block.type === 'native' && block.protocol !== protocol) names.push(nameOf(block.value));
-    const name = block.type === 'document' ? documentName(block) : undefined;
+    const isForeign = block.type === 'native' && block.protocol !== protocol;
+    if (isForeign && !takes?.(block)) names.push(nameOf(block.value));
+    const name = block.type === 'document' ? documentName?.(block) : undefined;
     if (name !== undefined) names.push(name);
   };
   for (const { role, blocks } of turns) if (role !== 'assistant') blocks.forEach(addFrom);

@@ -1,15 +1,8 @@
-import {
-  asNumber,
-  asRecord,
-  asString,
-  type Json,
-  parseUpstreamJson,
-  readJsonObject,
-} from '../bytes/json.ts';
-import type { FinishReason, GenerationEvent, GenerationRequest } from '../generation.ts';
+import { asNumber, asRecord, asString, type Json } from '../bytes/json.ts';
+import type { FinishReason, GenerationRequest } from '../generation.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
-import { withBody } from '../streams/event-writer.ts';
+import { createStreamDecoder, ownCaller, type StreamReader } from '../streams/decode.ts';
 import { received } from '../streams/relay.ts';
 import { decodeFinishReason } from './finish-reason.ts';
 import { NAME } from './name.ts';
@@ -77,31 +70,18 @@ const createMessageReader = (request: GenerationRequest) => {
 export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const message = createMessageReader(request);
   const { writer } = message;
-  const isSame = request.extras.protocol === NAME;
-  const relayed = isSame && request.stream ? received : (events: GenerationEvent[]) => events;
-  const sum = isSame && !request.stream ? createSum() : undefined;
-
-  const conclude = (data: string, stop?: Json): GenerationEvent[] => {
-    if (writer.isFinished()) return [];
-    message.finish();
-    const events = writer.drain();
-    return relayed(sum ? withBody(events, { value: sum.value() }) : events, data, stop);
-  };
-
-  return {
+  const reader: StreamReader = {
     hasReason: message.hasReason,
-    push: ({ data }) => {
-      // Some upstreams keep the connection alive with empty events.
-      if (writer.isFinished() || data.trim() === '') return [];
-      // Some proxies append the chat protocol's `[DONE]`.
-      if (data.trim() === '[DONE]') return conclude(data);
-      // After a stop_reason, a truncated event loses no content.
-      const event = message.hasReason() ? readJsonObject(data) : parseUpstreamJson(data);
-      if (!event || event.type === 'message_stop') return conclude(data, event);
+    isFinished: writer.isFinished,
+    read: (event) => {
       message.read(event);
-      sum?.add(event);
-      return relayed(writer.drain(), data, event);
+      return writer.drain();
     },
-    end: () => conclude(''),
+    finish: () => {
+      message.finish();
+      return writer.drain();
+    },
+    isEnd: ({ type }) => type === 'message_stop',
   };
+  return createStreamDecoder(reader, ownCaller(request, NAME), { relay: received, createSum });
 };

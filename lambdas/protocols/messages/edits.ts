@@ -1,14 +1,13 @@
 import { encodeMessagesTurns } from '#late/encoders';
-import { editMessages, isBlankText, setMember, withEdits, withoutNulls } from '../bytes/edits.ts';
+import { isBlankText, setMember, withoutNulls } from '../bytes/edits.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { isSameJson } from '../bytes/numbers.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
-import { rejectedMembers } from '../cache/members.ts';
 import type { NativeTool, Tool } from '../generation.ts';
 import { instructionEdits, reminderOf } from '../instructions.ts';
 import { noContent } from '../ledger/assert-consistent.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
-import { type Context, createEditsOf } from '../request-edits.ts';
+import { type Context, createEditsOf, repairEdits } from '../request-edits.ts';
 import { ownSignature } from '../thinking/origin.ts';
 import { withCallerBetas } from './headers.ts';
 import { needsRepair } from './history.ts';
@@ -27,11 +26,6 @@ const unsent = ({ received }: Context): Edit[] => [
   ...withoutNulls(received),
   ...('safeguards' in received ? [remove(['safeguards'])] : []),
 ];
-
-const model = ({ received, target }: Context): Edit[] => setMember(received, 'model', target.model);
-
-const stream = ({ received, request }: Context): Edit[] =>
-  received.stream == null && !request.stream ? [] : setMember(received, 'stream', request.stream);
 
 const cap = ({ request: { maxTokens }, target: { maxOutputTokens } }: Context): Edit[] =>
   maxTokens !== undefined && maxTokens > maxOutputTokens
@@ -109,8 +103,7 @@ const stops = ({ received, fitted }: Context): Edit[] =>
 /** Thinking is valid only at its origin, with the signature that it issued there. */
 const sealed = (part: Json, path: Path, { request: { thinkingFrom } }: Context): Edit[] => {
   const name = part.type === 'thinking' ? 'signature' : 'data';
-  const own =
-    thinkingFrom === undefined ? asString(part[name]) : ownSignature(part[name], thinkingFrom);
+  const own = ownSignature(part[name], thinkingFrom);
   if (!own) return [remove(path)];
   return own === part[name] ? [] : [set([...path, name], own)];
 };
@@ -193,20 +186,6 @@ const messageEdits = (message: Json, index: number, context: Context): Edit[] =>
   return [...ofParts, ...withoutNulls(message, path), ...reminders(message, path, context)];
 };
 
-/** The history in the canonical form's order and ids, where the vendor would reject it as it is. */
-const repaired = ({ received, fitted, target }: Context): Edit[] => {
-  const encoded = encodeMessagesTurns(fitted, target);
-  const edits = [
-    ...instructionEdits(encoded.messages, fitted, false),
-    ...rejectedMembers(encoded, target),
-  ];
-  const { system, messages } = withEdits(encoded, edits);
-  return [
-    ...setMember(received, 'system', system),
-    ...editMessages(asArray(received.messages), asArray(messages)),
-  ];
-};
-
 const system = (context: Context): Edit[] => {
   const { system: prompt } = context.received;
   if (prompt == null) return [];
@@ -220,7 +199,11 @@ const system = (context: Context): Edit[] => {
 /** @throws ApiError 400 when no content is left */
 const history = (context: Context): Edit[] => {
   const messages = asArray(context.received.messages).map((message) => asRecord(message) ?? {});
-  if (needsRepair(messages)) return repaired(context);
+  if (needsRepair(messages)) {
+    // In the canonical form's order, and with its ids.
+    const encoded = encodeMessagesTurns(context.fitted, context.target);
+    return repairEdits({ system: undefined, ...encoded }, context, false);
+  }
   const edits = messages.flatMap((message, index) => messageEdits(message, index, context));
   if (edits.filter((edit) => isRemoval(edit, 2)).length === messages.length) throw noContent();
   return [...edits, ...instructionEdits(messages, context.fitted, false), ...system(context)];
@@ -235,8 +218,6 @@ const diagnostics = ({ received }: Context): Edit[] => {
 
 const editsAt = createEditsOf(NAME, fitTo)(
   unsent,
-  model,
-  stream,
   cap,
   thinking,
   outputConfig,

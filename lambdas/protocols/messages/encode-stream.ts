@@ -1,12 +1,5 @@
 import { type Json, jsonTemplate } from '../bytes/json.ts';
-import type {
-  BlockHead,
-  EventOf,
-  GenerationEvent,
-  GenerationRequest,
-  ResponseMeta,
-  Usage,
-} from '../generation.ts';
+import type { BlockHead, EventOf, GenerationRequest, ResponseMeta, Usage } from '../generation.ts';
 import type { EventEncoder } from '../protocol.ts';
 import { type BlockEvent, type BlockWriter, createSequencer } from '../streams/sequencer.ts';
 import type { SseEvent, SseMessage } from '../streams/sse.ts';
@@ -106,7 +99,6 @@ const isWritable = (head: BlockHead): boolean => head.type !== 'native' || head.
 
 export const streamEncoder = (request: GenerationRequest, meta: ResponseMeta): EventEncoder => {
   const { id, model, estimateInput } = meta;
-  const blocks = createSequencer(createBlockWriter(), isWritable);
 
   const start = ({ usage }: EventOf<'start'>): SseMessage[] => {
     // SDKs and agents read the input size from this event.
@@ -136,19 +128,5 @@ export const streamEncoder = (request: GenerationRequest, meta: ResponseMeta): E
     ];
   };
 
-  const push = (event: GenerationEvent): SseMessage[] => {
-    switch (event.type) {
-      case 'start':
-        return start(event);
-      case 'block-start':
-        return blocks.start(event);
-      case 'finish':
-        return finish(event);
-      case 'aside':
-        return [];
-      default:
-        return blocks.append(event);
-    }
-  };
-  return { push };
+  return createSequencer({ ...createBlockWriter(), isWritable, start, finish });
 };

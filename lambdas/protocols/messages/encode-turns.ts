@@ -6,7 +6,7 @@ import { noContent } from '../ledger/assert-consistent.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
 import type { WireTarget } from '../protocol.ts';
 import { renameCalls } from '../tools/ids.ts';
-import { joinRuns } from '../turn-runs.ts';
+import { joinRuns, leadOf } from '../turn-runs.ts';
 import { encodeContent } from './encode-content.ts';
 import { NAME } from './name.ts';
 
@@ -102,10 +102,7 @@ const encodeMessages = (
  * @throws ApiError 400 when a request of this protocol has no content.
  */
 export const encodeTurns = (request: GenerationRequest, target: WireTarget) => {
-  const { turns } = request;
-  const firstOther = turns.findIndex((turn) => turn.role !== 'system');
-  const lead = firstOther === -1 ? turns : turns.slice(0, firstOther);
-  const later = firstOther === -1 ? [] : turns.slice(firstOther);
+  const [lead, later] = leadOf(request.turns);
   const system = encodeContent(lead.flatMap(({ blocks }) => blocks));
   const messages = encodeMessages(later, request, target);
   return omitUndefined({ system: system === '' ? undefined : system, messages });

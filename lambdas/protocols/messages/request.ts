@@ -1,15 +1,13 @@
-import { isDefault, lossesBeyond } from '#late/crossing';
+import { isDefault } from '#late/crossing';
 import { invalidRequest } from '../../support/errors.ts';
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import { parseWire } from '../../support/schema.ts';
 import { listOf } from '../bytes/json.ts';
-import { cacheLosses } from '../cache/members.ts';
-import { type Fitted, fitRequest, fitSchema, partsRefused } from '../fit-request.ts';
+import { createCannotSay, type Fitted, fitRequest, fitSchema, lossesOn } from '../fit-request.ts';
 import type { DocumentBlock, GenerationRequest, Reasoning } from '../generation.ts';
-import { essentialBeyond, extraFieldsFor, makeExtras, partsBeyond } from '../ledger/extras.ts';
+import { extraFieldsFor, makeExtras } from '../ledger/extras.ts';
 import { plain } from '../ledger/paths.ts';
 import { isPdf } from '../media.ts';
-import type { Profile } from '../profile.ts';
 import type { CallerHeaders, WireTarget } from '../protocol.ts';
 import { sharedIn } from '../shared-members.ts';
 import { lostGrammar } from '../tools/custom.ts';
@@ -169,17 +167,18 @@ export const losses = (
 ): string[] => {
   const target = withCallerBetas(catalogTarget, original);
   const { request, dropped } = fitTo(original, target);
-  const isOwn = original.extras.protocol === NAME;
   return [
     ...dropped,
     ...lostSampling(request, target),
-    ...(isOwn
-      ? cacheLosses(received, target, original.turns)
-      : lossesBeyond(NAME, request, received, {
-          strict: (schema) => isWithinStrict(fitSchema(schema, target)),
-          thinking: ({ signature }) => Boolean(signature),
-          profile: target,
-        })),
+    ...lossesOn(
+      ...([NAME, request, received] as const),
+      {
+        strict: (schema) => isWithinStrict(fitSchema(schema, target)),
+        thinking: ({ signature }) => Boolean(signature),
+        profile: target,
+      },
+      original.turns,
+    ),
     ...lostSettings(request, target),
     ...lostGrammar(request),
     ...(losesBeta(target, original) ? [BETA_HEADER] : []),
@@ -196,10 +195,10 @@ const documentName = ({ source }: DocumentBlock): string | undefined => {
 /** The vendor rejects white space; without the stop sequence the model would run on. */
 const isBlank = (stop: string): boolean => stop.trim() === '';
 
-export const cannotSay = (request: GenerationRequest, profile: Profile = {}): string[] => [
-  ...partsBeyond(NAME, request, documentName),
-  ...essentialBeyond(NAME, request.extras),
-  ...partsRefused(request, profile),
-  ...(request.stop?.some(isBlank) ? ['stop sequence of white space'] : []),
-  ...(request.choices === undefined ? [] : ['n above 1']),
-];
+export const cannotSay = createCannotSay(NAME, {
+  documentName,
+  others: ({ stop, choices }) => [
+    ...(stop?.some(isBlank) ? ['stop sequence of white space'] : []),
+    ...(choices === undefined ? [] : ['n above 1']),
+  ],
+});

@@ -1,7 +1,8 @@
-import { asNumber, asRecord, asString, type Json, parseUpstreamJson } from '../bytes/json.ts';
+import { asNumber, asRecord, asString, type Json } from '../bytes/json.ts';
 import type { GenerationEvent, GenerationRequest } from '../generation.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
+import { createStreamDecoder, ownCaller, type StreamReader } from '../streams/decode.ts';
 import { withBody } from '../streams/event-writer.ts';
 import { received } from '../streams/relay.ts';
 import { createItemReader } from './decode-items.ts';
@@ -59,48 +60,38 @@ const createEventReader = (request: GenerationRequest) => {
   return { writer, read };
 };
 
-/** The event, after those that its server left out. */
-const relayed = (
-  ordered: Json[],
-  event: Json,
-  { events, data }: { events: GenerationEvent[]; data: string },
-): GenerationEvent[] => {
-  const last = ordered.at(-1);
-  if (ordered.length === 1 && last === event) return received(events, data, event);
-  return ordered.flatMap((one) => {
-    const own = one === last ? events : [];
-    return received(own, one === event ? data : JSON.stringify(one), one);
-  });
+/** Gives the events of a message the message, after those that its server left out. */
+const createRelay = () => {
+  const order = createOrder();
+  return (events: GenerationEvent[], data: string, event: Json = {}): GenerationEvent[] => {
+    const ordered = order(event);
+    const last = ordered.at(-1);
+    if (ordered.length === 1 && last === event) return received(events, data, event);
+    return ordered.flatMap((one) => {
+      const own = one === last ? events : [];
+      return received(own, one === event ? data : JSON.stringify(one), one);
+    });
+  };
 };
 
 /** @throws UpstreamError on `push` or `end` if the upstream fails, breaks its protocol or ends early. */
 export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const { writer, read } = createEventReader(request);
-  const isSame = request.extras.protocol === NAME;
-  const order = isSame && request.stream ? createOrder() : undefined;
-
-  const end = (): GenerationEvent[] => {
-    if (writer.isFinished()) return [];
-    throw new UpstreamError('truncated', 'the stream ended without the end of its response');
-  };
-
-  return {
+  const caller = ownCaller(request, NAME);
+  const reader: StreamReader = {
     // A response states why it ended where it ends.
     hasReason: () => false,
-    push: ({ data }) => {
-      // Some upstreams keep the connection alive with empty events.
-      if (writer.isFinished() || data.trim() === '') return [];
-      if (data.trim() === '[DONE]') return end();
-      const event = parseUpstreamJson(data);
+    isFinished: writer.isFinished,
+    read: (event) => {
       read(event);
-      const ordered = order?.(event);
-      const events = writer.drain();
-      if (ordered) return relayed(ordered, event, { events, data });
-      const value = asRecord(event.response);
-      return isSame && value && writer.isFinished() ? withBody(events, { value }) : events;
+      const value = caller === 'whole' && writer.isFinished() && asRecord(event.response);
+      return value ? withBody(writer.drain(), { value }) : writer.drain();
     },
-    end,
+    finish: () => {
+      throw new UpstreamError('truncated', 'the stream ended without the end of its response');
+    },
   };
+  return createStreamDecoder(reader, caller, { relay: createRelay() });
 };
 
 /** @throws UpstreamError when the body is not a response, or one that has not ended well. */
@@ -118,6 +109,7 @@ export const decodeResponse = (
   writer.start();
   read({ type: 'response.completed', response: wire });
   const events = writer.drain();
-  const isBody = request.extras.protocol === NAME && !request.stream;
-  return isBody ? withBody(events, { value: wire, ...(text !== undefined && { text }) }) : events;
+  return ownCaller(request, NAME) === 'whole'
+    ? withBody(events, { value: wire, ...(text !== undefined && { text }) })
+    : events;
 };

@@ -4,10 +4,9 @@ import { isSameJson } from '../bytes/numbers.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
 import { fitSchema } from '../fit-request.ts';
 import type { WireTarget } from '../protocol.ts';
-import { type Context, createEditsOf } from '../request-edits.ts';
+import { type Context, createEditsOf, idEdits } from '../request-edits.ts';
 import { ownSignature } from '../thinking/origin.ts';
 import { openThinking } from '../thinking/sealed.ts';
-import { readCarriedId } from '../tools/carried-ids.ts';
 import { fitTo, instructionItems, mayReason, SEALED } from './encode-request.ts';
 import { NAME } from './name.ts';
 
@@ -15,13 +14,8 @@ type Path = Edit['path'];
 
 // --- fields at the top level ---
 
-const settings = ({ received, request, target }: Context): Edit[] => [
-  ...setMember(received, 'model', target.model),
-  ...(received.stream == null && !request.stream
-    ? []
-    : setMember(received, 'stream', request.stream)),
-  ...(target.store === true ? [] : setMember(received, 'store', false)),
-];
+const store = ({ received, target }: Context): Edit[] =>
+  target.store === true ? [] : setMember(received, 'store', false);
 
 /** Its reasoning is sent back by callers, as nothing is stored. */
 const include = ({ received, target }: Context): Edit[] => {
@@ -80,22 +74,14 @@ const tools = ({ received, request, fitted, target }: Context): Edit[] => [
 const reasoning = (item: Json, path: Path, { request: { thinkingFrom } }: Context): Edit[] => {
   const sealed = asString(item.encrypted_content);
   if (sealed === undefined) return asArray(item.content).length > 0 ? [] : [remove(path)];
-  const signature = openThinking(sealed)?.signature;
-  const own = thinkingFrom === undefined ? signature : ownSignature(signature, thinkingFrom);
+  const own = ownSignature(openThinking(sealed)?.signature, thinkingFrom);
   return own ? [set([...path, 'encrypted_content'], own)] : [remove(path)];
-};
-
-/** The upstream's id of a call whose id in responses carries more. */
-const callId = (item: Json, path: Path): Edit[] => {
-  const sent = asString(item.call_id) ?? '';
-  const { id } = readCarriedId(sent);
-  return id === sent ? [] : [set([...path, 'call_id'], id)];
 };
 
 const itemEdits = (item: Json, path: Path, context: Context): Edit[] => {
   if (item.type === 'reasoning') return reasoning(item, path, context);
   // Of reasoning: any other reference is rejected.
-  return item.type === 'item_reference' ? [remove(path)] : callId(item, path);
+  return item.type === 'item_reference' ? [remove(path)] : idEdits(item, 'call_id', path);
 };
 
 /** The router's own sentences are behind all else. */
@@ -114,7 +100,7 @@ const input = (context: Context): Edit[] => {
 };
 
 export const editsOf = createEditsOf(NAME, fitTo)(
-  settings,
+  store,
   include,
   cap,
   rejected,

@@ -1,17 +1,17 @@
-import { lossesBeyond, withMarksFor } from '#late/crossing';
+import { withMarksFor } from '#late/crossing';
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { withEdits } from '../bytes/edits.ts';
 import { asRecord, type Json } from '../bytes/json.ts';
-import { cacheLosses, knownFields, rejectedMembers, sessionKey } from '../cache/members.ts';
+import { knownFields, rejectedMembers, sessionKey } from '../cache/members.ts';
 import { encodeMaxTokens, encodeUser, fitReasoning } from '../fit-effort.ts';
-import { type Fitted, fitRequest, fitSchema, partsRefused } from '../fit-request.ts';
+import { createCannotSay, type Fitted, fitRequest, fitSchema, lossesOn } from '../fit-request.ts';
 import type { GenerationRequest, ResponseFormat, TextInput, Tool } from '../generation.ts';
 import { reminderOf } from '../instructions.ts';
-import { essentialBeyond, extraFieldsFor, partsBeyond } from '../ledger/extras.ts';
+import { extraFieldsFor } from '../ledger/extras.ts';
 import type { Profile } from '../profile.ts';
 import type { WireTarget } from '../protocol.ts';
 import { sharedFor } from '../shared-members.ts';
-import { hasCustomTool, lostGrammar, withoutCustomTools } from '../tools/custom.ts';
+import { fitCustomTools, hasCustomTool } from '../tools/custom.ts';
 import { fittingToolName } from '../tools/names.ts';
 import { isStrictSchema } from '../tools/strict-schema.ts';
 import { encodeInput } from './encode-items.ts';
@@ -19,17 +19,12 @@ import { NAME } from './name.ts';
 
 // --- what the target's model accepts ---
 
-const fitCustomTools = (request: GenerationRequest, { customTools }: Profile): Fitted =>
-  customTools !== false
-    ? { request, dropped: [] }
-    : { request: withoutCustomTools(request), dropped: lostGrammar(request) };
-
 /** The request as the target's model accepts it. The protocol has no stop sequences, and takes an effort next to tools. */
 export const fitTo = (original: GenerationRequest, target: WireTarget): Fitted => {
   const profile = { ...target, stop: false, effortWithTools: true };
   const fitted = fitRequest(original, profile);
   const thinking = fitReasoning(fitted.request, profile);
-  const { request, dropped } = fitCustomTools(thinking.request, profile);
+  const { request, dropped } = fitCustomTools(thinking.request, target.customTools !== false);
   return { request, dropped: [...fitted.dropped, ...thinking.dropped, ...dropped] };
 };
 
@@ -139,20 +134,14 @@ export const losses = (
   const { store } = (isSame ? received : {}) as Json;
   return [
     ...fitTo(request, target).dropped,
-    ...(isSame
-      ? cacheLosses(received, target)
-      : lossesBeyond(NAME, request, received, {
-          strict: (schema) => isStrictSchema(fitSchema(schema, target)),
-          thinking: ({ signature }) => Boolean(signature),
-          profile: target,
-        })),
+    ...lossesOn(NAME, request, received, {
+      strict: (schema) => isStrictSchema(fitSchema(schema, target)),
+      thinking: ({ signature }) => Boolean(signature),
+      profile: target,
+    }),
     // The vendor stores a response unless the request rejects it.
     ...(isSame && target.store !== true && store !== false ? ['store'] : []),
   ];
 };
 
-export const cannotSay = (request: GenerationRequest, profile: Profile = {}): string[] => [
-  ...partsBeyond(NAME, request, () => undefined),
-  ...essentialBeyond(NAME, request.extras),
-  ...partsRefused(request, profile),
-];
+export const cannotSay = createCannotSay(NAME);

@@ -3,7 +3,6 @@ import { type Json, jsonTemplate } from '../bytes/json.ts';
 import type {
   BlockHead,
   EventOf,
-  GenerationEvent,
   GenerationRequest,
   NativeBlock,
   ResponseMeta,
@@ -25,8 +24,8 @@ import {
 } from './response.ts';
 import { clientItemOf, isClientCall } from './tools.ts';
 
-/** Writes the events of the stream; every one has a number, without gaps. */
-const createSender = (first: number) => {
+/** Writes the events of a stream; every one has a number, without gaps. */
+export const createSender = (first = 0) => {
   let next = first;
   const typeOf = (name: string) => (name === 'error' ? name : `response.${name}`);
   const jsonOf = (name: string, fields: Json) => JSON.stringify({ type: typeOf(name), ...fields });
@@ -34,8 +33,22 @@ const createSender = (first: number) => {
     event: typeOf(name),
     data: `${json.slice(0, -1)},"sequence_number":${next++}}`,
   });
+  const event = (name: string, fields: Json) => send(name, jsonOf(name, fields));
   return {
-    event: (name: string, fields: Json) => send(name, jsonOf(name, fields)),
+    event,
+    /** The last events of a stream that fails: one SDK raises on `error` at the top, the other on its nested form, agents on the response. */
+    failure: (error: ApiError, responseAs: (fields: Json) => Json) => {
+      const fields = errorFields(error);
+      const { type: _, ...flat } = fields;
+      const response = responseAs({ status: 'failed', error: failureOf(error) });
+      return [event('error', { ...flat, error: fields }), event('failed', { response })];
+    },
+    /** Of the next event. */
+    number: () => next,
+    /** Counts an event that another one wrote. */
+    count: () => {
+      next += 1;
+    },
     /** Returns a function that sends events which differ in a text. */
     texts: (name: string, fieldsOf: (text: string) => Json) => {
       const write = jsonTemplate((text) => jsonOf(name, fieldsOf(text)));
@@ -233,7 +246,6 @@ export const streamEncoder = (
   const context = { request, meta };
   const sender = createSender(first);
   const items = createItemWriter(sender, context);
-  const blocks = createSequencer(items.writer, ({ type }) => type !== 'native');
   let isOpen = first > 0;
 
   const open = (): SseMessage[] => {
@@ -250,35 +262,15 @@ export const streamEncoder = (
     return [...last, sender.event(end.status, { response })];
   };
 
-  const push = (event: GenerationEvent): SseMessage[] => {
-    switch (event.type) {
-      case 'start':
-        return open();
-      case 'block-start':
-        return blocks.start(event);
-      case 'finish':
-        return finish(event);
-      case 'aside':
-        return [];
-      default:
-        return blocks.append(event);
-    }
-  };
-
+  const isWritable = ({ type }: BlockHead) => type !== 'native';
   return {
-    push,
-    // One SDK raises on `error` at the top, the other on its nested form, agents on the failed response.
-    fail: (error: ApiError) => {
-      const opening = open();
-      const fields = errorFields(error);
-      const { type: _, ...flat } = fields;
-      const failed = { status: 'failed', error: failureOf(error), output: items.output };
-      return [
-        ...opening,
-        sender.event('error', { ...flat, error: fields }),
-        sender.event('failed', { response: responseOf(context, failed) }),
-      ];
-    },
+    ...createSequencer({ ...items.writer, isWritable, start: open, finish }),
+    fail: (error: ApiError) => [
+      ...open(),
+      ...sender.failure(error, (fields) =>
+        responseOf(context, { ...fields, output: items.output }),
+      ),
+    ],
   };
 };
 

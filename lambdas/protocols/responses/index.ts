@@ -1,4 +1,4 @@
-import { hasMarks } from '../cache/members.ts';
+import { ownMarking } from '../cache/marks.ts';
 import { type CallerProtocol, credentialHeader, type UpstreamProtocol } from '../protocol.ts';
 import { decodeResponse, streamDecoder } from './decode-stream.ts';
 import { editsOf } from './edits.ts';
@@ -50,6 +50,5 @@ export const responses: CallerProtocol & UpstreamProtocol & { name: typeof NAME 
   editsOf,
   decodeResponse,
   streamDecoder,
-  markingOf: (request) =>
-    hasMarks(request) ? { by: 'caller', why: 'sent' } : { by: 'none', why: 'automatic' },
+  markingOf: ownMarking,
 };

@@ -20,7 +20,7 @@ import type {
 import type { StreamEncoder } from '../protocol.ts';
 import type { SseMessage } from '../streams/sse.ts';
 import { sealThinking } from '../thinking/sealed.ts';
-import { errorFields, failureOf } from './error.ts';
+import { createSender } from './encode-stream.ts';
 import { type Context, encodeUsage, responseId, withText } from './response.ts';
 
 type Path = Edit['path'];
@@ -82,16 +82,16 @@ export const overlayOf = (value: Json, generation: Generation, meta: ResponseMet
 /** What a stream has sent, so that it can be ended at any event. */
 const createSent = (context: Context) => {
   let response: Json = {};
-  let next = 0;
+  const sender = createSender();
   const open = new Map<number, { item: Json; text: string }>();
   const output: Json[] = [];
 
   /** Of an event that has no number, or another one. */
   const numbered = ({ sequence_number: sent }: Json): Edit[] =>
-    sent === next ? [] : [set(['sequence_number'], next)];
+    sent === sender.number() ? [] : [set(['sequence_number'], sender.number())];
 
   const note = (event: Json) => {
-    next += 1;
+    sender.count();
     const index = asNumber(event.output_index) ?? 0;
     const item = asRecord(event.item);
     const begun = open.get(index);
@@ -104,11 +104,6 @@ const createSent = (context: Context) => {
     }
   };
 
-  const event = (type: string, fields: Json): SseMessage => ({
-    event: type,
-    data: JSON.stringify({ type, ...fields, sequence_number: next++ }),
-  });
-
   const responseAs = (fields: Json): Json => {
     const { meta } = context;
     const own = { ...response, id: responseId(meta), model: meta.model };
@@ -119,23 +114,17 @@ const createSent = (context: Context) => {
   const cut = (): SseMessage[] => {
     const ended = [...open].map(([index, { item, text }]) => {
       output[index] = { ...withText(item, text), status: 'incomplete' };
-      return event('response.output_item.done', { output_index: index, item: output[index] });
+      return sender.event('output_item.done', { output_index: index, item: output[index] });
     });
     const incomplete_details = { reason: 'max_output_tokens' };
     const response = responseAs({ status: 'incomplete', incomplete_details });
-    return [...ended, event('response.incomplete', { response })];
+    return [...ended, sender.event('incomplete', { response })];
   };
 
   const fail = (error: ApiError): SseMessage[] => {
-    const going = next === 1 ? [event('response.in_progress', { response: responseAs({}) })] : [];
-    const fields = errorFields(error);
-    const { type: _, ...flat } = fields;
-    const failed = responseAs({ status: 'failed', error: failureOf(error) });
-    return [
-      ...going,
-      event('error', { ...flat, error: fields }),
-      event('response.failed', { response: failed }),
-    ];
+    const isBegun = sender.number() === 1;
+    const going = isBegun ? [sender.event('in_progress', { response: responseAs({}) })] : [];
+    return [...going, ...sender.failure(error, responseAs)];
   };
   return { note, numbered, cut, fail };
 };

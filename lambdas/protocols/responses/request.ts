@@ -1,26 +1,14 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { parseWire } from '../../support/schema.ts';
 import { listOf } from '../bytes/json.ts';
-import type { GenerationRequest, ResponseFormat, Turn } from '../generation.ts';
+import type { GenerationRequest, Turn } from '../generation.ts';
 import { makeExtras } from '../ledger/extras.ts';
+import { decodeResponseFormat } from '../response-format.ts';
 import { sharedIn } from '../shared-members.ts';
 import { decodeInput } from './items.ts';
 import { NAME } from './name.ts';
 import { decodeToolChoice, decodeTools, joinTools } from './tools.ts';
-import { CountRequest, ResponsesRequest, type TextFormat } from './wire.ts';
-
-const decodeFormat = (format: TextFormat | undefined): ResponseFormat | undefined => {
-  switch (format?.type) {
-    case 'json_object':
-      return { type: 'json' };
-    case 'json_schema': {
-      const { name, description, schema = {}, strict } = format;
-      return { type: 'json-schema', schema, ...omitUndefined({ name, description, strict }) };
-    }
-    default:
-      return undefined;
-  }
-};
+import { CountRequest, ResponsesRequest } from './wire.ts';
 
 const instructionsTurn = (text: string | undefined): Turn[] =>
   text ? [{ role: 'system', blocks: [{ type: 'text', text }] }] : [];
@@ -58,7 +46,7 @@ const decode = (wire: ResponsesRequest): GenerationRequest => {
     addedTools: listOf(added),
     toolChoice: decodeToolChoice(toolChoice),
     parallelToolCalls,
-    responseFormat: decodeFormat(text?.format),
+    responseFormat: text?.format && decodeResponseFormat(text.format),
     reasoning: reasoning?.effort === undefined ? undefined : { effort: reasoning.effort },
     user,
     chatFields: makeExtras('chat', {

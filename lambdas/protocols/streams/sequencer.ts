@@ -1,4 +1,5 @@
-import type { BlockHead, EventOf } from '../generation.ts';
+import type { BlockHead, EventOf, GenerationEvent } from '../generation.ts';
+import type { EventEncoder } from '../protocol.ts';
 import type { SseMessage } from './sse.ts';
 
 export type BlockEvent = EventOf<'block-delta'> | EventOf<'block-end'>;
@@ -9,8 +10,15 @@ export type BlockWriter = {
   write(head: BlockHead, event: BlockEvent): SseMessage[];
 };
 
+/** Writes the blocks of a response, and what is before and behind them. */
+export type ResponseWriter = BlockWriter & {
+  isWritable(head: BlockHead): boolean;
+  start(event: EventOf<'start'>): SseMessage[];
+  finish(event: EventOf<'finish'>): SseMessage[];
+};
+
 /** Puts interleaved blocks in sequence: the first open one streams, later ones are buffered. */
-export const createSequencer = (writer: BlockWriter, isWritable: (head: BlockHead) => boolean) => {
+export const createSequencer = (writer: ResponseWriter): EventEncoder => {
   const waiting = new Map<number, { head: BlockHead; events: BlockEvent[] }>();
   let current: { index: number; head: BlockHead } | undefined;
 
@@ -43,12 +51,25 @@ export const createSequencer = (writer: BlockWriter, isWritable: (head: BlockHea
     return current ? written : [...written, ...advance()];
   };
 
-  return {
-    start: ({ index, block }: EventOf<'block-start'>): SseMessage[] => {
-      if (!isWritable(block)) return [];
-      waiting.set(index, { head: block, events: [] });
-      return current ? [] : advance();
-    },
-    append,
+  const open = ({ index, block }: EventOf<'block-start'>): SseMessage[] => {
+    if (!writer.isWritable(block)) return [];
+    waiting.set(index, { head: block, events: [] });
+    return current ? [] : advance();
   };
+
+  const push = (event: GenerationEvent): SseMessage[] => {
+    switch (event.type) {
+      case 'start':
+        return writer.start(event);
+      case 'block-start':
+        return open(event);
+      case 'finish':
+        return writer.finish(event);
+      case 'aside':
+        return [];
+      default:
+        return append(event);
+    }
+  };
+  return { push };
 };

@@ -69,8 +69,12 @@ export const createOriginTagger = (
   };
 };
 
-/** The signature that `origin` issued, without its tag; undefined if it did not, or does not sign. */
-export const ownSignature = (signature: unknown, origin: string): string | undefined => {
+/** The signature that `origin` issued, without its tag; undefined if it did not, or does not sign. Of every origin it is unchanged. */
+export const ownSignature = (
+  signature: unknown,
+  origin: string | undefined,
+): string | undefined => {
+  if (origin === undefined) return asString(signature);
   const [, issuer, own] = TAG.exec(asString(signature) ?? '') ?? [];
   return issuer === origin ? own || undefined : undefined;
 };

@@ -1,5 +1,6 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { asString, readJsonObject } from '../bytes/json.ts';
+import type { Fitted } from '../fit-request.ts';
 import type { Block, GenerationRequest, NativeTool, Tool, Turn } from '../generation.ts';
 import { PATHS } from '../ledger/paths.ts';
 
@@ -54,7 +55,7 @@ const holdsCustomCall = ({ blocks }: Turn): boolean =>
   blocks.some((block) => block.type === 'tool-call' && block.custom === true);
 
 /** The request with functions in place of its custom tools, in its history too. */
-export const withoutCustomTools = (request: GenerationRequest): GenerationRequest => {
+const withoutCustomTools = (request: GenerationRequest): GenerationRequest => {
   const { tools, turns } = request;
   return {
     ...request,
@@ -70,6 +71,12 @@ export const lostGrammar = ({ tools = [], extras }: GenerationRequest): string[]
   tools.some((tool) => !('native' in tool) && tool.custom?.grammar)
     ? [PATHS[extras.protocol].grammar]
     : [];
+
+/** The request for a target that takes custom tools, or gets functions in their place. */
+export const fitCustomTools = (request: GenerationRequest, isTaken: boolean): Fitted =>
+  isTaken
+    ? { request, dropped: [] }
+    : { request: withoutCustomTools(request), dropped: lostGrammar(request) };
 
 /** An escape that the token cap cut. */
 const CUT_ESCAPE = /\\(?:u[0-9a-f]{0,3})?$/i;
