@@ -40,6 +40,8 @@ export type AlarmSources = {
   router: LambdaFunction;
   metersTable: string;
   metrics: RouterMetrics;
+  /** Responses of 5xx of the optional Web Function, as AWS counts them. */
+  webErrors?: Metric | undefined;
 };
 
 /**
@@ -79,18 +81,21 @@ const RARE = 0.01;
  */
 export const rareShare = ({
   event,
+  without = [],
   whole,
   atLeast: atLeastPart,
   above = RARE,
   label,
 }: Pick<ShareOptions, 'whole' | 'label'> & {
   event: Metric;
+  /** Of the event, what is none. @default nothing */
+  without?: Metric[];
   /** Events in 15 minutes. */
   atLeast: number;
   /** Percent of the whole. @default one in 10,000 */
   above?: number;
 }): ReturnType<typeof shareAlarm> =>
   shareAlarm({
-    ...{ part: { of: [event] }, whole, above, atLeastPart, label },
+    ...{ part: { of: [event], without }, whole, above, atLeastPart, label },
     period: Duration.minutes(15),
   });

@@ -1,4 +1,5 @@
 import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
+import type { Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
 import type { Model } from '../lambdas/catalog/catalog.ts';
 import { labelsOf } from '../lambdas/metrics.ts';
@@ -15,6 +16,7 @@ export type MonitoringProps = {
   router: RouterFunction;
   tables: Tables;
   restApi: RestApi;
+  webErrors: Metric | undefined;
 };
 
 /** Alarms and dashboard of a stage. */
@@ -24,7 +26,7 @@ export class Monitoring extends Construct {
 
   constructor(scope: Construct, id: string, props: MonitoringProps) {
     super(scope, id);
-    const { stage, models, router, tables, restApi } = props;
+    const { stage, models, router, tables, restApi, webErrors } = props;
     const sources = {
       stage,
       models,
@@ -32,6 +34,7 @@ export class Monitoring extends Construct {
       metersTable: tables.meters.tableName,
       metrics: createRouterMetrics(stage.name),
       logGroup: router.logGroup,
+      webErrors,
     };
     this.alarms = new Alarms(this, 'Alarms', sources);
     this.dashboard = new RouterDashboard(this, 'Dashboard', {

@@ -61,7 +61,8 @@ const failureAlarms = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
 };
 
 /** Responses that callers cannot use, and callers that cannot be known. */
-const callerAlarms = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
+const callerAlarms = ({ router, metrics, webErrors }: AlarmSources): AlarmSpec[] => {
+  const status5xx = metrics.inStage('Status5xx');
   const served = servedOf(metrics);
   const crashed = router.metricErrors(SUM);
   return [
@@ -75,6 +76,25 @@ const callerAlarms = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
         label: 'crashes and timeouts (%)',
       }),
     },
+    ...(webErrors
+      ? [
+          {
+            id: 'web-function-errors',
+            description: 'Requests to the Web Function get a 5xx that is not of the router.',
+            ...rareShare({
+              event: webErrors,
+              // Also those of the function's requests, so that the rest is too small rather than too large.
+              without: [status5xx],
+              whole: {
+                of: [...served.of, webErrors],
+                without: [...(served.without ?? []), status5xx],
+              },
+              atLeast: 3,
+              label: 'of AWS (%)',
+            }),
+          },
+        ]
+      : []),
     {
       id: 'deadline-cuts',
       description: 'Responses are cut off at the deadline.',

@@ -67,12 +67,17 @@ export class RouterStack extends Stack {
     });
     endpoints.addAdminRoutes(admin.function);
     console?.addRoutes(restApi, admin.function);
+    const web =
+      webFolder === undefined
+        ? undefined
+        : new WebEndpoint(this, 'WebDoor', { stage, router, folder: webFolder });
     const monitoring = new Monitoring(this, 'Monitoring', {
       stage,
       models,
       router,
       tables,
       restApi,
+      webErrors: web?.serverErrors,
     });
 
     if (stage.otlp && otlpCode) {
@@ -92,10 +97,7 @@ export class RouterStack extends Stack {
       this.output('ConsoleUrl', console.url);
       this.output('ConsoleUsers', console.userPool.userPoolId);
     }
-    if (webFolder !== undefined) {
-      const web = new WebEndpoint(this, 'WebDoor', { stage, router, folder: webFolder });
-      this.output('WebFunctionUrl', web.url);
-    }
+    if (web) this.output('WebFunctionUrl', web.url);
     this.output('RouterFunctionName', router.function.functionName);
     this.output('UpstreamSecretName', upstreamSecrets.secret.secretName);
     this.output('UpstreamSecretFields', upstreamSecrets.names.join(', ') || 'none');

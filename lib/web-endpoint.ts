@@ -1,4 +1,5 @@
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import {
   ApplicationLogLevel,
   SystemLogLevel,
@@ -11,6 +12,7 @@ import {
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { acknowledge, acknowledgeFunction } from './acknowledge.ts';
+import { SUM } from './platform-metrics.ts';
 import type { RouterFunction } from './router-function.ts';
 import type { Stage } from './stage.ts';
 
@@ -24,6 +26,8 @@ export type WebEndpointProps = {
 
 /** Concurrent streams per environment, which has two cores. */
 const PER_ENVIRONMENT = 64;
+/** CDK's default, stated because the metrics have it as a dimension. */
+const ENDPOINT_NAME = 'prod';
 /** The smallest cap that AWS accepts. */
 const MIN_ENVIRONMENTS = 2;
 
@@ -44,6 +48,8 @@ const endpointLimits = ({ reservedConcurrency }: Stage): WebFunctionDefaultEndpo
  */
 export class WebEndpoint extends Construct {
   readonly url: string;
+  /** Responses of 5xx, of the router and of AWS; a period without any has no data. */
+  readonly serverErrors: Metric;
 
   constructor(scope: Construct, id: string, { stage, router, folder }: WebEndpointProps) {
     super(scope, id);
@@ -70,12 +76,18 @@ export class WebEndpoint extends Construct {
       maxConcurrencyPerEnvironment: PER_ENVIRONMENT,
       // The router checks API keys itself.
       defaultEndpointAuth: WebFunctionAuthType.APPLICATION_MANAGED,
-      defaultEndpoint: endpointLimits(stage),
+      defaultEndpoint: { endpointName: ENDPOINT_NAME, ...endpointLimits(stage) },
     });
     acknowledge(web, {
       '@aws-cdk/aws-lambda:webFunctionPublicEndpoint': 'The router checks API keys itself.',
     });
     acknowledgeHelpers(Stack.of(this));
+    this.serverErrors = new Metric({
+      namespace: 'AWS/Lambda/Web',
+      metricName: 'HTTPResponseStatusClass5XX',
+      dimensionsMap: { FunctionName: web.webFunctionName, EndpointName: ENDPOINT_NAME },
+      ...SUM,
+    });
     this.url = `https://${web.endpoint.domainName}`;
   }
 }

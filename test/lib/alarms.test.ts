@@ -7,7 +7,7 @@ import { NAMESPACE, SCOPES } from '../../lambdas/metrics.ts';
 import { createMeasure } from '../../lambdas/telemetry/measure.ts';
 import { LOG_EVENTS } from '../support/log-fields.ts';
 import { METRIC_NAMES } from '../support/metrics.ts';
-import { models, synthTemplate } from './synth.ts';
+import { models, synthTemplate, WEB_FOLDER } from './synth.ts';
 
 const ALARM = 'AWS::CloudWatch::Alarm';
 const COMPOSITE = 'AWS::CloudWatch::CompositeAlarm';
@@ -96,8 +96,8 @@ const runbooks = runbookText
 describe('alarms and runbooks', () => {
   test('every alarm has a runbook, and every runbook an alarm', () => {
     const retiring = synthTemplate(
-      {},
-      { models: models.map((one) => ({ ...one, retires: '2027-01-31' })) },
+      { webFunction: 'on' },
+      { webFolder: WEB_FOLDER, models: models.map((one) => ({ ...one, retires: '2027-01-31' })) },
     );
     const alarms = alarmsOf(retiring).map(anchorOf);
     expect(new Set(alarms).size).toBe(alarms.length);

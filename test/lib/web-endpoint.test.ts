@@ -73,6 +73,37 @@ describe('the Web Function', () => {
     web.hasOutput('WebFunctionUrl', { Value: Match.anyValue() });
   });
 
+  test('an alarm fires for 5xx of the Web Function that the router did not send', () => {
+    const part = '(FILL(hTTPResponseStatusClass5XX,0)-FILL(status5xx,0))';
+    const whole =
+      '(FILL(requests,0)+FILL(hTTPResponseStatusClass5XX,0)-FILL(denied,0)-FILL(status5xx,0))';
+    web.hasResourceProperties('AWS::CloudWatch::Alarm', {
+      AlarmName: 'Router-web-function-errors',
+      TreatMissingData: 'ignore',
+      Metrics: Match.arrayWith([
+        Match.objectLike({
+          Expression: `100*${part}/IF((${whole}>=1 AND ${part}>=3) OR 100*${part}<=0.01*${whole},${whole},0)`,
+        }),
+        Match.objectLike({
+          MetricStat: Match.objectLike({
+            Metric: {
+              Namespace: 'AWS/Lambda/Web',
+              MetricName: 'HTTPResponseStatusClass5XX',
+              Dimensions: [
+                { Name: 'EndpointName', Value: 'prod' },
+                {
+                  Name: 'FunctionName',
+                  Value: { 'Fn::Join': ['', ['Router-', { Ref: 'AWS::Region' }]] },
+                },
+              ],
+            },
+          }),
+        }),
+      ]),
+    });
+    web.hasResourceProperties('AWS::Lambda::WebFunctionEndpoint', { EndpointName: 'prod' });
+  });
+
   test('the bucket with the code of the Web Function is private and versioned', () => {
     web.hasResourceProperties('AWS::S3::Bucket', {
       PublicAccessBlockConfiguration: { BlockPublicAcls: true, RestrictPublicBuckets: true },
