@@ -1,4 +1,3 @@
-import { oncePer } from '../../support/once-per.ts';
 import { type Amounts, burstOf, kindsOf, mapKinds, minus, type Quota, rateOf } from './quota.ts';
 
 /** Requests of one tenant, which share its weight. */
@@ -42,7 +41,7 @@ const MAX_PLACES = 4;
 const EXACTNESS = 0.002;
 
 /** The share of a minute's quota that a request takes of what is scarcest for it. */
-export const costOf = (quota: Quota, { amounts, weight }: Ask): number =>
+export const costOf = (quota: Quota, { amounts, weight }: Omit<Ask, 'flow'>): number =>
   Math.max(0, ...kindsOf(quota).map((kind) => (amounts[kind] ?? 0) / (quota.limits[kind] ?? 1))) /
   weight;
 
@@ -105,40 +104,36 @@ const waitFor = (quota: Quota, free: Amounts, amounts: Amounts): number =>
     }),
   );
 
-/** Those of one flow in the order in which they pass; `others` is what it needs first in another process. */
-type Row = {
-  flow: Flow;
-  tag: number;
-  asks: (Asking & { index: number })[];
-  others: Amounts | undefined;
-};
+/** What a request needs that waits in this process, where it has an index, or first in another one. */
+type Head = { amounts: Amounts; leftMs: number; index?: number };
 
-/** The asks by their flows, with the flows that wait elsewhere. A flow that was away has no credit from that time. */
+/** What waits of one flow, in the order in which it passes. */
+type Row = { flow: Flow; tag: number; weight: number; heads: Head[] };
+
+/** In the order in which they began to wait, in which all processes break ties. A flow that was away has no credit from that time. */
 const rowsOf = (queue: Queue, asks: readonly Asking[], by: string): Row[] => {
-  const rows = new Map<Flow, Row>();
-  const rowOf = oncePer(rows, (flow: Flow): Row => {
-    const [place] = flow.places;
-    return { flow, tag: Math.max(0, flow.tag), asks: [], others: place?.needs };
+  const indexed = asks.map(({ ask, leftMs }, index) => ({ ...ask, leftMs, index }));
+  const own = Map.groupBy(indexed, ({ flow }) => flow);
+  for (const name of own.keys()) {
+    queue.flows[name] = { tag: 0, places: [], ...queue.flows[name], seen: queue.at };
+  }
+  return Object.entries(queue.flows).map(([name, flow]) => {
+    const [first, ...later] = own.get(name) ?? [];
+    const heads: Head[] = flow.places.flatMap((one) =>
+      one.by === by ? (first ?? []) : { amounts: one.needs, leftMs: Number.POSITIVE_INFINITY },
+    );
+    if (first && !heads.includes(first)) heads.push(first);
+    // When the second of a flow passes depends on its weight, which its requests have.
+    if (!first) heads.splice(1);
+    const { weight = 1 } = first ?? {};
+    return { flow, weight, tag: Math.max(0, flow.tag), heads: [...heads, ...later] };
   });
-  for (const flow of Object.values(queue.flows)) {
-    flow.places = flow.places.filter((place) => place.by !== by);
-  }
-  for (const [index, asking] of asks.entries()) {
-    const name = asking.ask.flow;
-    const flow = queue.flows[name] ?? { tag: 0, seen: queue.at, places: [] };
-    flow.seen = queue.at;
-    queue.flows[name] = flow;
-    rowOf(flow).asks.push({ ...asking, index });
-  }
-  // After its own, which precede those of others at the same tag: two processes would wait for each other.
-  for (const flow of Object.values(queue.flows)) if (isWaiting(flow)) rowOf(flow);
-  return [...rows.values()];
 };
 
 const lowest = (rows: Row[]): Row | undefined => {
   let found: Row | undefined;
   for (const row of rows) {
-    if (row.asks.length === 0 && !row.others) continue;
+    if (row.heads.length === 0) continue;
     if (!found || row.tag < found.tag) found = row;
   }
   return found;
@@ -158,30 +153,28 @@ const levelled = ({ flows, ...queue }: Queue): Queue => {
   };
 };
 
-/** Takes the asks in the order of their tags; the needs of the flows that were blocked, and how long each ask waits at least. */
+/** Takes all in the order of their tags; the first of each flow that was blocked, and how long each ask waits at least. */
 const admit = (queue: Queue, rows: Row[], quota: Quota) => {
-  const waits = new Map<number, number>();
-  const blocked = new Map<Row, Asking>();
+  const waits: number[] = [];
+  const blocked = new Map<Flow, Head>();
   let free = queue.levels;
   for (let row = lowest(rows); row; row = lowest(rows)) {
-    const [next] = row.asks.splice(0, 1);
-    if (!next) {
-      // Kept free for a flow that waits in another process.
-      free = minus(quota, free, row.others ?? {});
-      row.others = undefined;
-      continue;
-    }
-    const { ask, index, leftMs } = next;
-    const isAdmitted = !blocked.has(row) && fits(quota, free, ask.amounts);
-    const waitMs = isAdmitted ? 0 : waitFor(quota, free, ask.amounts);
-    waits.set(index, waitMs);
+    const { flow, weight } = row;
+    const [next] = row.heads.splice(0, 1);
+    if (!next) break;
+    const { amounts, leftMs, index } = next;
+    const isOwn = index !== undefined;
+    const isAdmitted = isOwn && !blocked.has(flow) && fits(quota, free, amounts);
+    const waitMs = isAdmitted ? 0 : waitFor(quota, free, amounts);
+    if (isOwn) waits[index] = waitMs;
     if (waitMs > leftMs) continue;
-    row.tag += costOf(quota, ask);
-    free = minus(quota, free, ask.amounts);
+    const cost = costOf(quota, { weight, amounts });
+    row.tag += cost;
+    free = minus(quota, free, amounts);
     if (isAdmitted) {
-      queue.levels = minus(quota, queue.levels, ask.amounts);
-      row.flow.tag = row.tag;
-    } else if (!blocked.has(row)) blocked.set(row, next);
+      queue.levels = minus(quota, queue.levels, amounts);
+      flow.tag = Math.max(0, flow.tag) + cost;
+    } else if (isOwn && !blocked.has(flow)) blocked.set(flow, next);
   }
   return { blocked, waits };
 };
@@ -189,7 +182,7 @@ const admit = (queue: Queue, rows: Row[], quota: Quota) => {
 /**
  * Start-time fair queueing over a bucket, as one step of the process `by`: who of those that wait in it is admitted, and how long the
  * others have to wait at least (ms; 0 for the admitted). The flow with the lowest tag comes first. Its need is kept free for it
- * until its process looks, so that no look of another process is waited for.
+ * until its process looks, so that no look of another process is waited for; of a flow, requests of several processes pass as they came.
  */
 export const decide = (
   before: Queue | undefined,
@@ -200,13 +193,13 @@ export const decide = (
   for (const correction of corrections) correct(queue, correction, quota, now);
   const rows = rowsOf(queue, asks, by);
   const { blocked, waits } = admit(queue, rows, quota);
-  for (const [{ flow }, { ask, leftMs }] of blocked) {
-    if (flow.places.length < MAX_PLACES)
-      flow.places.push({
-        by,
-        until: Math.max(queue.at, now + aheadMs) + Math.min(PLACE_MS, leftMs),
-        needs: ask.amounts,
-      });
+  for (const { flow } of rows) {
+    const one = blocked.get(flow);
+    const until = Math.max(queue.at, now + aheadMs) + Math.min(PLACE_MS, one?.leftMs ?? 0);
+    const place = one && { by, until, needs: one.amounts };
+    flow.places = flow.places.flatMap((kept) => (kept.by === by ? (place ?? []) : kept));
+    if (place && !flow.places.includes(place) && flow.places.length < MAX_PLACES)
+      flow.places.push(place);
   }
-  return { queue: levelled(queue), waits: asks.map((_, index) => waits.get(index) ?? 0) };
+  return { queue: levelled(queue), waits };
 };
