@@ -170,29 +170,14 @@ const gotBy = (quota: NamedQuota, served: Arrival[]): number =>
     .filter((one) => one.ask.flow !== FIRST)
     .reduce((sum, one) => sum + costOf(quota, one.ask) * one.ask.weight, 0);
 
-/** Runs one schedule. Requests are decided by the table as long as its network loses nothing. */
-export const simulateShares = async (
-  seed: number,
-  faults: ShareFaults,
-  create: CreateShares,
-): Promise<Outcome> => {
-  const random = createRandom(seed);
-  const scheduler = createScheduler(START);
-  const { quota, arrivals } = worldFrom(random);
-  const log: Log = { quota, arrivals, sent: [], waits: [] };
-  const { sent } = log;
-  const broken: string[] = [];
-  const world: World = {
-    ...log,
-    ...{ scheduler, broken, table: createMemoryTable(), waiting: new Map() },
-  };
-  watchLevels(world);
-  const { drop, loseReply, late, throttle, crash, skewMs = 0 } = faults;
-  const isSound = drop + loseReply + late + throttle === 0;
-  if (isSound && skewMs === 0) watchIdleness(world, LOOK_MS + (crash > 0 ? PLACE_MS : 0));
-  const processes = Array.from({ length: random.between(1, 6) }, () =>
-    startProcess(world, { random, faults, create }),
-  );
+/** Plays the arrivals on one to six processes, and whoever waits long enough. */
+const play = async (
+  world: World,
+  parts: { random: Random; faults: ShareFaults; create: CreateShares },
+): Promise<Process[]> => {
+  const { scheduler, arrivals, broken } = world;
+  const { random } = parts;
+  const processes = Array.from({ length: random.between(1, 6) }, () => startProcess(world, parts));
   for (const arrival of arrivals) {
     scheduler.after(arrival.at - START, () => {
       const alive = processes.filter(({ isAlive }) => isAlive());
@@ -201,14 +186,73 @@ export const simulateShares = async (
     });
   }
   const lastAt = arrivals.at(-1)?.at ?? START;
-  await scheduler.run(Math.max(lastAt, START + neededMs(log)) + 30_000);
+  await scheduler.run(Math.max(lastAt, START + neededMs(world)) + 30_000);
+  return processes;
+};
+
+const worldOf = (quota: NamedQuota, arrivals: Arrival[]): World => ({
+  ...{ quota, arrivals, sent: [], waits: [], broken: [], waiting: new Map() },
+  ...{ scheduler: createScheduler(START), table: createMemoryTable() },
+});
+
+/** Runs one schedule. Requests are decided by the table as long as its network loses nothing. */
+export const simulateShares = async (
+  seed: number,
+  faults: ShareFaults,
+  create: CreateShares,
+): Promise<Outcome> => {
+  const random = createRandom(seed);
+  const { quota, arrivals } = worldFrom(random);
+  const world = worldOf(quota, arrivals);
+  const { broken, sent } = world;
+  watchLevels(world);
+  const { drop, loseReply, late, throttle, crash, skewMs = 0 } = faults;
+  const isSound = drop + loseReply + late + throttle === 0;
+  if (isSound && skewMs === 0) watchIdleness(world, LOOK_MS + (crash > 0 ? PLACE_MS : 0));
+  const processes = await play(world, { random, faults, create });
 
   // Law 6: all that wait are served as soon as the quota allows, also those above what the bucket holds.
   const left = stillWaiting(world);
   if (isSound && left > 0) broken.push(`${left} requests still wait`);
   const skews = processes.map(({ skew }) => skew);
-  broken.push(...checkWindows(log, Math.max(...skews) - Math.min(...skews)));
-  if (isSound) broken.push(...checkFairness(log, skewMs === 0 ? 1 : 2));
+  broken.push(...checkWindows(world, Math.max(...skews) - Math.min(...skews)));
+  if (isSound) broken.push(...checkFairness(world, skewMs === 0 ? 1 : 2));
   const fair = gotBy(quota, serveCentrally(quota, arrivals));
   return { broken, modest: { got: gotBy(quota, sent), fair } };
+};
+
+/** Of the quota of a minute: what four tenants ask that wait for more, and two below their share. */
+const ISOLATED = { flood: 150, heavy: [20, 20, 20], below: [5, 5] };
+const MINUTE = 1_000_000;
+const SIZE = { least: 1_000, most: 7_000 };
+
+/** Law 5: how many requests of the tenants below their share are served, with a flood of another tenant and without it. */
+export const simulateIsolation = async (
+  seed: number,
+  faults: ShareFaults,
+  create: CreateShares,
+): Promise<Record<'asked' | 'alone' | 'flooded', number>> => {
+  const random = createRandom(seed);
+  const quota: NamedQuota = { name: 'account model', limits: { tokens: MINUTE } };
+  const { flood, heavy, below } = ISOLATED;
+  const isBelow = ({ ask: { flow } }: Arrival) => Number(flow.slice(5)) > heavy.length;
+  const arrivals = [flood, ...heavy, ...below].flatMap((percent, index) => {
+    const everyMs = ((SIZE.least + SIZE.most) / 2 / ((MINUTE * percent) / 100)) * 60_000;
+    const made: Arrival[] = [];
+    for (let at = START; at < START + 30_000; at += everyMs * (random.between(1, 200) / 100)) {
+      const amounts = { tokens: random.between(SIZE.least, SIZE.most) };
+      made.push({ at, ask: { flow: `team-${index}`, weight: 1, amounts }, patienceMs: 10_000 });
+    }
+    return made;
+  });
+  const servedOf = async (these: Arrival[]): Promise<number> => {
+    const world = worldOf(quota, these);
+    // The same processes.
+    await play(world, { random: createRandom(seed), faults, create });
+    return world.sent.filter(isBelow).length;
+  };
+  const inOrder = arrivals.toSorted((one, other) => one.at - other.at);
+  const alone = await servedOf(inOrder.filter(({ ask: { flow } }) => flow !== FIRST));
+  const flooded = await servedOf(inOrder);
+  return { asked: inOrder.filter(isBelow).length, alone, flooded };
 };

@@ -5,9 +5,16 @@ import { createSdkClient } from '../support/sdk-client.ts';
 import { SEED } from '../support/seeds.ts';
 import { FAULT_SETS } from './fault-sets.ts';
 import { NO_FAULTS } from './faulty-network.ts';
-import { type CreateShares, type ShareFaults, simulateShares } from './share-world.ts';
+import {
+  type CreateShares,
+  type ShareFaults,
+  simulateIsolation,
+  simulateShares,
+} from './share-world.ts';
 
 const SEEDS = Math.ceil(Number(process.env.SIMULATION_SEEDS ?? 5_000) / 16);
+/** A flood has a thousand requests. */
+const FLOODS = Math.ceil(SEEDS / 40);
 /** A soak on a busy machine takes some minutes for each set of faults. */
 const TIMEOUT_MS = 3_600_000;
 
@@ -76,6 +83,22 @@ describe(`in ${SEEDS} schedules`, () => {
     TIMEOUT_MS,
   );
 
+  test.each(Object.entries(SOUND))(
+    'under %s a flood takes less than a hundredth of the served requests of tenants below their share',
+    async (_, faults) => {
+      const all = { asked: 0, alone: 0, flooded: 0 };
+      for (let seed = SEED; seed < SEED + FLOODS; seed += 1) {
+        const one = await simulateIsolation(seed, faults, create);
+        all.asked += one.asked;
+        all.alone += one.alone;
+        all.flooded += one.flooded;
+      }
+      expect(all.alone / all.asked).toBeGreaterThan(0.9);
+      expect(all.flooded).toBeGreaterThan(all.alone - 0.01 * all.asked);
+    },
+    TIMEOUT_MS,
+  );
+
   test('the simulation detects shares that admit everybody', async () => {
     const lawless: CreateShares = () => ({
       take: async () => ({ isAdmitted: true, isUnchecked: false }),
@@ -94,5 +117,7 @@ describe(`in ${SEEDS} schedules`, () => {
       };
     };
     expect((await run(NO_FAULTS, inOneRow)).failed).toHaveLength(3);
+    const { asked, alone, flooded } = await simulateIsolation(SEED, NO_FAULTS, inOneRow);
+    expect(flooded).toBeLessThan(alone - 0.01 * asked);
   });
 });
