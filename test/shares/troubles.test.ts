@@ -114,7 +114,7 @@ describe('a quota of processes whose clocks are 5 s apart', () => {
 
 describe('a quota whose table has troubles', () => {
   test.each(['reset', 'silence'] as const)(
-    'with the table in the state %s all requests are sent, and the provider decides',
+    'requests are sent, and the provider decides, while the table answers with %s',
     async (trouble) => {
       lab.setTrouble(trouble);
       const all = await Promise.all([0, 1, 0, 1, 0, 1].map((server) => lab.ask(server, 'now')));

@@ -74,7 +74,7 @@ const driftIn = ({ quota, sent }: Log, flows: [string, string], [from, to]: Span
 
 /**
  * Law 4: what two flows got that waited all the time, by their weights, differs by `requests` of each at most: by one, and by two
- * until processes whose clocks are apart have met.
+ * until processes whose clocks are apart have met, or while the place of one that died is kept.
  */
 export const checkFairness = (log: Log, requests: number): string[] => {
   const { quota, arrivals, waits } = log;
