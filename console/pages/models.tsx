@@ -122,6 +122,7 @@ const columnsWith = (
           {targetOf(target)}
         </a>
         <span class="quiet clip">
+          {target.account && `${target.account} · `}
           {target.protocol} · <span class="mono">{target.place}</span>
         </span>
         {target.limits && target.limits_at && (

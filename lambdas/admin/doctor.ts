@@ -19,12 +19,13 @@ import type { Upstream } from '../upstreams/upstream.ts';
 import { type Check, failed, ok, warning } from './check.ts';
 import { checkCatalog } from './check-catalog.ts';
 import type { Operation } from './operation.ts';
-import { checkLimits } from './provider-limits.ts';
+import { checkLimits, checkQuotas } from './provider-limits.ts';
+import type { QuotaParts } from './quota-families.ts';
 import { checkRetirements } from './retirements.ts';
 import { createTestTarget } from './target-test.ts';
 import { callsOf, placedTargets } from './targets.ts';
 
-export type DoctorParts = {
+export type DoctorParts = QuotaParts & {
   models: Model[];
   keys: Pick<KeyStore, 'findKey'>;
   plans: Pick<PlanStore, 'listPlans'>;
@@ -224,6 +225,7 @@ export const doctorHandlers = (parts: DoctorParts) => {
       checkPresets(parts),
       checkRetirements(parts),
       checkLimits(parts, placedTargets(parts.models)),
+      checkQuotas(parts),
     ]);
     const targets = placedTargets(parts.models).map(({ place, model, target }) => ({
       place,

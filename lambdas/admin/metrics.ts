@@ -12,10 +12,12 @@ import {
 } from '../support/open-metrics.ts';
 import { dollarsOf } from '../support/public-usage.ts';
 import type { Operation } from './operation.ts';
-import { type QuotaParts, quotaFamilies } from './quota-families.ts';
-import { type BreakerParts, readTargetStates } from './targets.ts';
+import { type LimitParts, readAccountLimits } from './provider-limits.ts';
+import { limitFamilies, type QuotaParts, quotaFamilies } from './quota-families.ts';
+import { type BreakerParts, placedTargets, readTargetStates } from './targets.ts';
 
 type Parts = BreakerParts &
+  LimitParts &
   QuotaParts & {
     projects: Pick<ProjectStore, 'listProjects'>;
     plans: Pick<PlanStore, 'listPlans'>;
@@ -157,17 +159,18 @@ const planFamilies = (plans: Plan[]): MetricFamily[] => {
 
 /**
  * What the history has counted, as counters that never begin again, and the state of targets. A read costs three items
- * a project: no record is read.
+ * a project; no record is read unless what providers stated is asked for.
  */
 export const createMetrics = (parts: Parts) => {
   const { projects, plans, history, clock } = parts;
-  const read: Operation<'metrics'> = async () => {
+  const read: Operation<'metrics'> = async ({ query }) => {
     const listed = (await projects.listProjects()).toSorted(byAge);
-    const [all, states, planList, quotas] = await Promise.all([
+    const [all, states, planList, quotas, limits] = await Promise.all([
       readMetrics(history, listed, clock.now()),
       readTargetStates(parts),
       plans.listPlans(),
       parts.readQuotas(),
+      query.limits ? readAccountLimits(parts, placedTargets(parts.models)) : [],
     ]);
     const counted = all.flatMap(({ countedAt }) => countedAt ?? []);
     const families: MetricFamily[] = [
@@ -180,6 +183,7 @@ export const createMetrics = (parts: Parts) => {
       },
       ...planFamilies(planList.filter(isReadable).slice(0, MAX_LISTED)),
       ...quotaFamilies(quotas),
+      ...(limits.length > 0 ? limitFamilies(limits) : []),
       {
         ...{ name: 'model_router_counted_timestamp_seconds', type: 'gauge', unit: 'seconds' },
         help: 'Instant until which the records of every project are in the counters.',

@@ -1,9 +1,12 @@
+import { accountOf } from '../catalog/account.ts';
 import type { Target } from '../catalog/catalog.ts';
+import { limitsIn } from '../protocols/provider-limits.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import type { RecordStore } from '../stores/record-store.ts';
 import { mergeDescending } from '../support/async-lists.ts';
 import { type Clock, formatInstant, HOUR_MS } from '../support/clock.ts';
-import { type Check, warning } from './check.ts';
+import { type Check, ok, warning } from './check.ts';
+import type { QuotaParts, QuotaState } from './quota-families.ts';
 
 export type LimitParts = {
   projects: Pick<ProjectStore, 'listProjects'>;
@@ -38,30 +41,50 @@ export const readLimitsSeen = async (parts: LimitParts): Promise<Map<string, See
   return seen;
 };
 
-/** `requests/minute 59/60` */
-const LIMIT = /^([a-z]+\/[a-z]+) (\d+)\/(\d+)$/;
-const LOW = 0.1;
+export type AccountLimits = Seen & { name: string; place: string };
 
-/** Names the targets of which a provider's latest response had less than a tenth of a limit left. */
-export const checkLimits = async (
+/** The same by account and model, whose targets share limits: of the target that was called last. */
+export const readAccountLimits = async (
   parts: LimitParts,
   placed: { place: string; target: Target }[],
+): Promise<AccountLimits[]> => {
+  const seen = await readLimitsSeen(parts);
+  const all = new Map<string, AccountLimits>();
+  for (const { place, target } of placed) {
+    const name = `${accountOf(target)} ${target.model}`;
+    const one = seen.get(`${target.upstream}/${target.model}`);
+    if (one && one.limits_at > (all.get(name)?.limits_at ?? ''))
+      all.set(name, { ...one, name, place });
+  }
+  return [...all.values()];
+};
+
+const LOW = 0.1;
+
+/** What each account has left of a model; a warning where it is less than a tenth of a limit. */
+export const checkLimits = async (
+  ...[parts, placed]: Parameters<typeof readAccountLimits>
 ): Promise<Check[]> => {
   // A table that cannot be read has a separate check.
-  const seen = await readLimitsSeen(parts).catch(() => new Map<string, Seen>());
-  return placed.flatMap(({ place, target }) => {
-    const { limits = '', limits_at: at } = seen.get(`${target.upstream}/${target.model}`) ?? {};
-    return limits.split(', ').flatMap((text) => {
-      const [, what, remaining, limit] = LIMIT.exec(text) ?? [];
-      return Number(remaining) < LOW * Number(limit)
-        ? [
-            warning(
-              'limits',
-              place,
-              `At ${at} the provider had ${remaining} of ${limit} ${what} left.`,
-            ),
-          ]
-        : [];
-    });
+  const all = await readAccountLimits(parts, placed).catch((): AccountLimits[] => []);
+  return all.map(({ name, place, limits, limits_at: at }) => {
+    const low = limitsIn(limits).filter(({ remaining, limit = 0 }) => remaining < LOW * limit);
+    const reason = `At ${at} the provider had for ${name} left: ${limits}.`;
+    return low.length > 0 ? warning('limits', place, reason) : ok('limits', reason);
+  });
+};
+
+/** What waits for quotas that targets declare, and what may be sent now. */
+export const checkQuotas = async ({ readQuotas }: QuotaParts): Promise<Check[]> => {
+  const all = await readQuotas().catch((): QuotaState[] => []);
+  return all.map(({ quota, limits, left, waiting }) => {
+    const amounts = Object.entries(limits).map(
+      ([of, limit]) => `${Math.floor(left[of] ?? 0)} ${of} of ${limit} a minute`,
+    );
+    const now = amounts.join(', ') || 'not learned yet';
+    return ok(
+      'shares',
+      `${quota}: now ${now}; ${waiting} ${waiting === 1 ? 'project waits' : 'projects wait'}`,
+    );
   });
 };

@@ -146,6 +146,9 @@ const CalibrationQuery = z.strictObject({
   since: Instant.exactOptional(),
 });
 
+/** `limits`: also what providers stated, of up to 500 records of the last hour. */
+const MetricsQuery = z.object({ limits: z.literal('true').exactOptional() });
+
 /** The queries of operations that accept one; of the others a query is ignored. */
 export const QUERIES = {
   'keys.list': KeyQuery,
@@ -158,4 +161,5 @@ export const QUERIES = {
   'requests.list': RequestQuery,
   'audit.list': AuditQuery,
   calibration: CalibrationQuery,
+  metrics: MetricsQuery,
 };

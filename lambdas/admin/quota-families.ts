@@ -1,3 +1,4 @@
+import { limitsIn } from '../protocols/provider-limits.ts';
 import type { MetricFamily } from '../support/open-metrics.ts';
 
 /** What is left of the quota of a provider's account, and how many projects wait for it. */
@@ -35,6 +36,28 @@ export const quotaFamilies = (states: QuotaState[]): MetricFamily[] => {
       ...{ name: 'model_router_quota_waiting', type: 'gauge' },
       help: 'Projects that wait for it.',
       points: states.map(({ quota, waiting }) => [{ quota }, waiting]),
+    },
+  ];
+};
+
+/** What providers stated last, by account and model. */
+export const limitFamilies = (all: { name: string; limits: string }[]): MetricFamily[] => {
+  const stated = all.flatMap(({ name, limits }) =>
+    limitsIn(limits).map(({ of, per, ...amounts }) => ({
+      labels: { quota: name, of, per },
+      ...amounts,
+    })),
+  );
+  return [
+    {
+      ...{ name: 'model_router_provider_limit_left', type: 'gauge' },
+      help: "What a provider's latest response of the last hour had left for an account and model.",
+      points: stated.map(({ labels, remaining }) => [labels, remaining]),
+    },
+    {
+      ...{ name: 'model_router_provider_limit', type: 'gauge' },
+      help: 'Of how much.',
+      points: stated.flatMap(({ labels, limit }) => (limit === undefined ? [] : [[labels, limit]])),
     },
   ];
 };

@@ -16,3 +16,14 @@ export const limitsText = (limits: ProviderLimit[]): string =>
         `${of}/${per} ${remaining}${limit === undefined ? '' : `/${limit}`}`,
     )
     .join(', ');
+
+const TEXT = /^(\w+)\/(\w+) (\d+)(?:\/(\d+))?$/;
+
+/** The limits in a text of `limitsText`, with their words as they are. */
+export const limitsIn = (text: string) =>
+  text.split(', ').flatMap((one) => {
+    const [, of, per, remaining, limit] = TEXT.exec(one) ?? [];
+    return of === undefined || per === undefined
+      ? []
+      : [{ of, per, remaining: Number(remaining), limit: limit ? Number(limit) : undefined }];
+  });

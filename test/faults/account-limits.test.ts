@@ -160,7 +160,7 @@ const Attempts = z.object({ attempts: z.array(z.looseObject({ upstream: z.string
 const Found = z.object({ data: z.array(z.looseObject({ place: z.string() })) });
 const Checks = z.object({ checks: z.array(z.looseObject({ check: z.string() })) });
 
-test('what a provider states of its limits is in the record, the list of targets and the doctor, and not for callers', async () => {
+test('what a provider states of its limits is in the record, the list of targets, the doctor and the metrics, and not for callers', async () => {
   const provider = await startProvider((response) => {
     response.setHeader('x-ratelimit-limit-requests', '1000');
     response.setHeader('x-ratelimit-remaining-requests', '99');
@@ -168,7 +168,7 @@ test('what a provider states of its limits is in the record, the list of targets
     answer(response);
   });
   const catalog = [
-    modelOn([targetAt(provider.url, { account: 'acme' })]),
+    modelOn([targetAt(provider.url, { account: 'acme', model: 'large' })]),
     modelOn([targetAt(provider.url, { model: 'unused' })], { id: 'vendor/unused' }),
   ];
   try {
@@ -193,8 +193,18 @@ test('what a provider states of its limits is in the record, the list of targets
       expect(checks.filter(({ check }) => check === 'limits')).toEqual([
         expect.objectContaining({
           ...{ result: 'warning', place: '[0].targets[0]' },
-          reason: expect.stringContaining('99 of 1000 requests/minute left'),
+          reason: expect.stringMatching(`had for acme large left: ${limits}\\.$`),
         }),
+      ]);
+      const scraped = async (query: string) => {
+        const response = await fetch(`${router.baseUrl}/admin/metrics${query}`);
+        return (await response.text()).split('\n').filter((line) => line.includes('acme'));
+      };
+      expect(await scraped('')).toEqual([]);
+      expect(await scraped('?limits=true')).toEqual([
+        'model_router_provider_limit_left{quota="acme large",of="requests",per="minute"} 99',
+        'model_router_provider_limit_left{quota="acme large",of="tokens",per="minute"} 5',
+        'model_router_provider_limit{quota="acme large",of="requests",per="minute"} 1000',
       ]);
     });
   } finally {

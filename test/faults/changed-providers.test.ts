@@ -240,6 +240,7 @@ test('doctor is silent about a provider that came back to what the profile state
   const { checks: check } = doctorHandlers({
     ...fleet.stores,
     models,
+    readQuotas: async () => [],
     secrets,
     upstream: http,
     clock,

@@ -241,6 +241,7 @@ test('doctor prints what was learned as members to add to the catalog', async ()
   const { checks: check } = doctorHandlers({
     ...fleet.stores,
     models,
+    readQuotas: async () => [],
     secrets,
     upstream: createHttpUpstream({ secrets, clock }),
     clock,

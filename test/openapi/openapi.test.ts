@@ -173,7 +173,7 @@ const DAY: Partial<Record<OperationName, { body?: object; query?: string }>> = {
   'audit.list': { query: '?who=l' },
   checks: {},
   'targets.list': {},
-  metrics: {},
+  metrics: { query: '?limits=true' },
   calibration: {},
   'targets.test': { body: { place: '[0].targets[0]', call: 'whole' } },
   apply: { body: { projects: [{ id: 'seeded' }], plans: [{ id: 'basic', ...PLAN }] } },

@@ -229,7 +229,7 @@ describe('the capacity that a target declares', () => {
     expect(after.find(({ error }) => error)?.error?.code).toBe('capacity');
   });
 
-  test('the metrics have each quota with its limits, what is left of it and who waits', async () => {
+  test('the metrics and the doctor have each quota with its limits, what is left of it and who waits', async () => {
     await lab.ask('rpm', 'now', 10);
     const response = await fetch(`${lab.url}/admin/metrics`);
     const text = await response.text();
@@ -244,6 +244,10 @@ describe('the capacity that a target declares', () => {
     expect(Number(left)).toBeLessThan(1);
     expect(text).toMatch(/^model_router_quota_waiting\{quota="rpm-0 large"\} 0$/m);
     expect(text).not.toContain('quota="free');
+    const checked = await fetch(`${lab.url}/admin/checks`);
+    const { checks } = (await checked.json()) as { checks: { check: string; reason: string }[] };
+    const shares = checks.filter(({ check }) => check === 'shares').map(({ reason }) => reason);
+    expect(shares).toContain('rpm-0 large: now 0 requests of 12 a minute; 0 projects wait');
   });
 
   test.each([0, 1_000_000])('a plan of weight %s is rejected with the range', async (weight) => {
