@@ -1,6 +1,7 @@
 /**
  * Peak memory of the function's bundle: `npm run bench:memory`, or `-- 512` for another memory size. Each row is a fresh
- * process with the limits that Lambda gives Node at that size; it answers a small request, then three large ones.
+ * process with the limits that Lambda gives Node at that size; it answers small requests of the row's kind, whose code it then
+ * has, and three large ones.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -38,16 +39,21 @@ const conversation = (text: string, bytes: number) => {
 const tools = { ...AGENT, tools: Array.from({ length: 10 }, () => AGENT.tools).flat() };
 const namedTools = tools.tools.map((tool, index) => ({ ...tool, name: `tool_${index}` }));
 
-/** To a target of the caller's own protocol. What a body adds to the process is the difference of the two, by their sizes. */
-const agentOf = (kilobytes: number): [string, string, object] => [
-  `agent's session of ${kilobytes} KB, as received`,
+/** How an event holds a body: Lambda has its text, or its bytes in base64, if its content type or encoding is binary. */
+type Form = 'text' | 'bytes';
+
+/** To a target of the caller's own protocol. */
+const agentOf = (kilobytes: number, form: Form): [string, string, object, Form] => [
+  `agent's session of ${kilobytes} KB, as received, in ${form}`,
   '/v1/messages',
   { ...AGENT, model: 'bench/20/messages', messages: conversation(ENGLISH, kilobytes * 1_000) },
+  form,
 ];
 
-const BODIES: [name: string, path: string, body: object][] = [
-  agentOf(100),
-  agentOf(800),
+const BODIES: [name: string, path: string, body: object, form?: Form][] = [
+  agentOf(100, 'text'),
+  agentOf(800, 'text'),
+  agentOf(800, 'bytes'),
   ['agent with 200 tools, translated', '/v1/messages', { ...tools, tools: namedTools }],
   ...[
     { path: '/v1/chat/completions', way: 'pass-through' },
@@ -60,13 +66,17 @@ const BODIES: [name: string, path: string, body: object][] = [
 
 const folder = mkdtempSync(join(tmpdir(), 'memory-'));
 
+type Target = { key: string; path: string; form: Form };
+
 /** Writes the event of a streamed request. */
-const eventFile = (name: string, { key, path }: { key: string; path: string }, fields: object) => {
-  const body = JSON.stringify({ model: 'bench/20', max_tokens: 100, stream: true, ...fields });
+const eventFile = (name: string, { key, path, form }: Target, fields: object) => {
+  const text = JSON.stringify({ model: 'bench/20', max_tokens: 100, stream: true, ...fields });
+  const isBase64Encoded = form === 'bytes';
+  const body = isBase64Encoded ? Buffer.from(text).toString('base64') : text;
   const file = join(folder, `${name}.json`);
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const requestContext = { http: { method: 'POST', path, sourceIp: '192.0.2.1' }, requestId: 'b' };
-  const url = { version: '2.0', rawPath: path, rawQueryString: '', isBase64Encoded: false };
+  const url = { version: '2.0', rawPath: path, rawQueryString: '', isBase64Encoded };
   writeFileSync(file, JSON.stringify({ ...url, headers, requestContext, body }));
   return file;
 };
@@ -89,8 +99,7 @@ try {
   const models = modelsAt(upstream.url).map((model) => ({ ...model, context_length: 10_000_000 }));
   writeFileSync(catalog, JSON.stringify(models));
   const { file } = bundle({ entry: 'lambdas/router.ts', outdir: join(folder, 'bundle'), catalog });
-  const hello = { messages: [{ role: 'user', content: 'Hello' }] };
-  const small = eventFile('small', { key, path: '/v1/chat/completions' }, hello);
+  const hello = [{ role: 'user', content: 'Hello' }];
   const line = (cells: (string | number)[]) =>
     console.log(
       cells.map((cell, index) => (index ? `${cell}`.padStart(14) : `${cell}`.padEnd(44))).join(''),
@@ -98,13 +107,14 @@ try {
   line([
     `peak MB at ${MEMORY_MB} MB`,
     'body, KB',
-    'small request',
+    'small ones',
     'this request',
     'more',
     'three of it',
   ]);
-  for (const [name, path, body] of BODIES) {
-    const large = eventFile('large', { key, path }, body);
+  for (const [name, path, body, form = 'text'] of BODIES) {
+    const small = eventFile('small', { key, path, form }, { ...body, messages: hello });
+    const large = eventFile('large', { key, path, form }, body);
     const peaks = await run(file, small, large, environmentOn(stores['instant store']));
     const size = Math.round(Buffer.byteLength(JSON.stringify(body)) / 1_024);
     const more = peaks.large - peaks.small;
