@@ -60,9 +60,10 @@ const cleaned = (value: unknown, cleaning: Cleaning): number => {
   return count;
 };
 
-const parse = (raw: Raw, nodes: Nodes): unknown => {
+const parse = (raw: Raw, nodes: Nodes, text: string | undefined): unknown => {
   try {
-    return typeof raw === 'string' ? JSON.parse(raw) : parseBytes(raw, nodes);
+    if (typeof raw === 'string') return JSON.parse(raw);
+    return text === undefined ? parseBytes(raw, nodes) : JSON.parse(text);
   } catch {
     // The engine's message quotes the input, which may be a prompt: it goes nowhere, not even as a cause.
     throw invalidBody('is not valid JSON.');
@@ -71,22 +72,24 @@ const parse = (raw: Raw, nodes: Nodes): unknown => {
 
 /**
  * Reads a body whose limits are checked before anything of it is copied. Of a name that an object repeats the last one counts:
- * the text then becomes what was read, so that no other reader sees another one.
+ * the text then becomes what was read, so that no other reader sees another one. `text`: that of bytes, if there is one already.
  * @throws ApiError 400 unless `raw` is one JSON object of at most 64 levels, 10,000 members in each and 100,000 values
  */
-export const parseJsonObject = (raw: Raw, bytes: number): JsonSource => {
-  const { exceeded, names, places, nodes } = outlineOf(raw, LIMITS);
+export const parseJsonObject = (raw: Raw, bytes: number, text?: string): JsonSource => {
+  // In ASCII a character's place is that of its byte.
+  const read = text?.length === raw.length ? text : raw;
+  const { exceeded, names, places, nodes } = outlineOf(read, LIMITS);
   if (nodes.length === 0 && textAt(raw, 0).trim() === '') {
     throw invalidBody('is empty; a JSON object is expected.');
   }
   if (exceeded !== undefined) throw invalidBody(EXCEEDED[exceeded]);
-  const value = parse(raw, nodes);
+  const value = parse(raw, nodes, text);
   if (!asRecord(value)) throw invalidBody('must be a JSON object.');
   const removed = new Set<string>();
   const isRead = cleaned(value, { hasEscapes: raw.includes('\\u'), removed }) === names;
   withWrittenNumbers(raw, value, places);
   if (isRead) return { raw, bytes, nodes, value };
-  const read = JSON.stringify(value);
-  const { nodes: nodesRead } = outlineOf(read, LIMITS);
-  return { raw: read, bytes, nodes: nodesRead, value, removed: [...removed] };
+  const again = JSON.stringify(value);
+  const { nodes: nodesRead } = outlineOf(again, LIMITS);
+  return { raw: again, bytes, nodes: nodesRead, value, removed: [...removed] };
 };

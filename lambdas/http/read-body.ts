@@ -4,6 +4,7 @@ import { gunzip } from 'node:zlib';
 import type { JsonSource } from '../protocols/bytes/json.ts';
 import type { Raw } from '../protocols/bytes/raw.ts';
 import { invalidRequest } from '../support/errors.ts';
+import { encodePieces } from '../support/utf8.ts';
 import { invalidBody, parseJsonObject } from './json-text.ts';
 import type { HttpRequest } from './read-event.ts';
 
@@ -72,6 +73,16 @@ const decodeContent = (encoding: string | undefined, body: Body) => {
 const BYTE_ORDER_MARK = '\uFEFF';
 const MARK_BYTES = Buffer.from(BYTE_ORDER_MARK);
 
+/** Stands in UTF-8 for half a surrogate pair, which has no form there. */
+const REPLACEMENT = Buffer.from('\uFFFD');
+
+/** A short text, or the bytes of a long one: it is encoded once, which also measures it, and sent on in pieces of that. */
+const encoded = (text: string): string | Buffer => {
+  if (text.length > MAX_BODY_BYTES) throw tooLarge();
+  const sent = encodePieces([text]);
+  return typeof sent === 'string' ? sent.toWellFormed() : sent;
+};
+
 /** Without a byte order mark. @throws ApiError 400 */
 const rawOf = (body: Body): Raw => {
   if (typeof body === 'string') return body.startsWith(BYTE_ORDER_MARK) ? body.slice(1) : body;
@@ -91,10 +102,14 @@ export const readBody = async ({
   body,
 }: HttpRequest): Promise<JsonSource | undefined> => {
   if (method !== 'POST') return undefined;
-  const sentBytes = Buffer.byteLength(body);
+  const sent = typeof body === 'string' ? encoded(body) : body;
+  const sentBytes = Buffer.byteLength(sent);
   if (sentBytes > MAX_BODY_BYTES) throw tooLarge();
   checkContentType(headers['content-type']);
-  const content = await decodeContent(headers['content-encoding'], body);
-  const bytes = content === body ? sentBytes : content.length;
-  return parseJsonObject(rawOf(content), bytes);
+  const content = await decodeContent(headers['content-encoding'], sent);
+  const bytes = content === sent ? sentBytes : content.length;
+  const raw = rawOf(content);
+  const isSame = typeof raw !== 'string' && raw.length === sentBytes && content === sent;
+  const text = isSame && typeof body === 'string' && !raw.includes(REPLACEMENT) ? body : undefined;
+  return parseJsonObject(raw, bytes, text);
 };

@@ -20,7 +20,7 @@ export type HttpRequest = {
 export type HttpEvent = APIGatewayProxyEventV2 | APIGatewayProxyEvent;
 
 const readBody = (body: string | null | undefined, isBase64Encoded: boolean) =>
-  isBase64Encoded ? Buffer.from(body ?? '', 'base64') : (body ?? '').toWellFormed();
+  isBase64Encoded ? Buffer.from(body ?? '', 'base64') : (body ?? '');
 
 const lowerCased = (headers: [string, string | undefined][]): Record<string, string> =>
   Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value ?? '']));

@@ -57,22 +57,53 @@ const createFinder = (found: Found[]) => {
   };
 };
 
+type Marking = { find: ReturnType<typeof createFinder>; isMarkable: boolean };
+
+const markString = (string: string, marking: Marking): string => {
+  const number = string.length < LONG ? undefined : marking.find(string);
+  if (number !== undefined) return MARK + number;
+  marking.isMarkable &&= string.isWellFormed();
+  return string;
+};
+
+const markList = (items: unknown[], marking: Marking): unknown[] => {
+  let list = items;
+  for (let index = 0; index < items.length; index += 1) {
+    const marked = markIn(items[index], marking);
+    if (marked === items[index]) continue;
+    if (list === items) list = [...items];
+    list[index] = marked;
+  }
+  return list;
+};
+
+const markMembers = (members: Json, marking: Marking): Json => {
+  let object = members;
+  for (const name in members) {
+    marking.isMarkable &&= name.isWellFormed();
+    const marked = markIn(members[name], marking);
+    if (marked === members[name]) continue;
+    if (object === members) object = { ...members };
+    object[name] = marked;
+  }
+  return object;
+};
+
+/** A value with marks for the strings that are found, which copies only what holds one. JSON.stringify asks a function slowly. */
+const markIn = (value: unknown, marking: Marking): unknown => {
+  if (typeof value === 'string') return markString(value, marking);
+  if (typeof value !== 'object' || value === null || JSON.isRawJSON(value)) return value;
+  return Array.isArray(value) ? markList(value, marking) : markMembers(value as Json, marking);
+};
+
 /** The JSON of an object, with each long string that `source` has as it was received there. */
 export const moveStrings = (value: Json, source: JsonSource): Bytes => {
   const found: Found[] = [];
   addLong(source, 0, source.value, found);
-  const find = createFinder(found);
-  let isMarkable = true;
-  const marked = JSON.stringify(value, (name, member) => {
-    isMarkable &&= name.isWellFormed();
-    if (typeof member !== 'string') return member;
-    const number = member.length < LONG ? undefined : find(member);
-    if (number !== undefined) return MARK + number;
-    isMarkable &&= member.isWellFormed();
-    return member;
-  });
+  const marking: Marking = { find: createFinder(found), isMarkable: true };
+  const marked = JSON.stringify(markIn(value, marking));
   // Half a pair, which only the arguments of a call can hold, looks like a mark.
-  if (!isMarkable) return encodePieces([JSON.stringify(value)]);
+  if (!marking.isMarkable) return encodePieces([JSON.stringify(value)]);
   const pieces: Raw[] = [];
   let written = 0;
   for (const { index, 0: mark, 1: number } of marked.matchAll(MARKS)) {
