@@ -66,9 +66,39 @@ const exampleOf = (command: Command): string => {
   return [...words, ...[...needed, ...changed].map(given)].join(' ');
 };
 
-/** Arguments, options and an example of a command, from its row. */
-export const helpOf = (command: Command): string => {
-  const [name = ''] = Object.entries(COMMANDS).find(([, one]) => one === command) ?? [];
+/** What some commands do beyond their names, for the list of all. */
+const ABOUT: Record<string, string> = {
+  'projects delete': 'one without usable keys',
+  'webhooks set': 'where the ends of background responses are sent; its secret is shown once',
+  'plans delete': 'one that no usable key has',
+  'keys find': 'the key that begins so, in any project; of a whole key only its SHA-256 is sent',
+  'keys create': "limits below the plan's, and requirements in addition to them",
+  'keys revoke': 'at once and for good; a reason is in the audit and the alert',
+  'budgets list':
+    'dollars that requests may cost, what is spent and leased, and a forecast of the period',
+  'budgets set': '--users, --sessions: of each one of the project without a separate budget',
+  'usage list':
+    'without a range or a grouping the current minute and period of each key; --csv streams an export',
+  reconcile:
+    'bring the history up to date, and compare it with the meters, or a month with what the provider bills',
+  export: 'costs for finance tools, usage events for billing: docs/costs.md',
+  'requests show': 'what happened to a request, whose fault it was, and what to do',
+  'requests list': '--follow prints each further request when it ends',
+  top: 'a live screen: requests, failures and spend of the last minutes, by model and target',
+  'audit list': 'who changed what, before and after',
+  'members list': 'users of the console of a stack, by the beginning of their addresses',
+  'members set': 'all roles of a member',
+  'operators invite': 'members invite EMAIL --role operator',
+  doctor: 'check endpoints, clock, quotas, catalog, credentials, tables, and call every target',
+  'targets list': "the catalog's targets and the states of their breakers",
+  'targets test': 'call every target: whole, streamed, with a tool',
+  calibrate: 'how its providers frame a prompt, from what they counted; a block for the catalog',
+  apply:
+    'create the projects, plans, keys and budgets of a JSON file; --force overwrites plans and budgets',
+};
+
+/** A command with its arguments and options, each as one word of the line. */
+const wordsOf = (name: string, command: Command): string[] => {
   const needed = neededBy(command);
   const shown = (option: OptionName): string => {
     const [resource = ''] = name.split(' ');
@@ -77,9 +107,35 @@ export const helpOf = (command: Command): string => {
     return needed.includes(option) ? text : `[${text}]`;
   };
   const { operands = {}, options = [] } = command;
-  const words = [name, ...Object.values(operands), ...options.map(shown), '[--json] [--yes]'];
+  return [name, ...Object.values(operands), ...options.map(shown)];
+};
+
+const WIDTH = 118;
+
+const wrapped = (words: string[]): string => {
+  const lines = [' '];
+  for (const word of words) {
+    const line = `${lines.at(-1)} ${word}`;
+    if (line.length <= WIDTH) lines[lines.length - 1] = line;
+    else lines.push(`      ${word}`);
+  }
+  return lines.join('\n');
+};
+
+/** Every command, from its row. */
+export const listOfCommands = (): string =>
+  Object.entries(COMMANDS)
+    .map(([name, command]) => {
+      const about = ABOUT[name];
+      return wrapped(wordsOf(name, command)) + (about ? `\n      ${about}` : '');
+    })
+    .join('\n');
+
+/** Arguments, options and an example of a command, from its row. */
+export const helpOf = (command: Command): string => {
+  const [name = ''] = Object.entries(COMMANDS).find(([, one]) => one === command) ?? [];
   return [
-    `Usage: ${PROGRAM.admin} ${words.join(' ')}`,
+    `Usage: ${PROGRAM.admin} ${[...wordsOf(name, command), '[--json] [--yes]'].join(' ')}`,
     `Example: ${PROGRAM.admin} ${`${name} ${exampleOf(command)}`.trim()}`,
     `All commands, connection and exit codes: ${PROGRAM.admin} --help`,
   ].join('\n');

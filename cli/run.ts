@@ -7,7 +7,7 @@ import { type Connection, connect, type Env } from './connection.ts';
 import { checkOperands, findCommand } from './find-command.ts';
 import { follow } from './follow.ts';
 import { csvLine, format, isRows } from './format.ts';
-import { helpOf } from './help.ts';
+import { helpOf, listOfCommands } from './help.ts';
 import { createProgress } from './progress.ts';
 import { readArguments, rejectOtherOptions } from './read-arguments.ts';
 import { showLive } from './top.ts';
@@ -22,71 +22,9 @@ export type Io = {
   env: Env;
 };
 
-const USAGE = `Usage: ${PROGRAM.admin} <resource> <verb> [options]
+const usage = (): string => `Usage: ${PROGRAM.admin} <resource> <verb> [options]
 
-  projects list
-  projects create ID [--name TEXT] [--allow-plan ID]... [--max-keys N]
-  projects set ID [--name TEXT] [--allow-plan ID]... [--all-plans] [--max-keys N|none]
-  projects delete ID       one without usable keys
-  webhooks show|delete --project ID
-  webhooks set URL --project ID   where the ends of background responses are sent; its secret is shown once
-  plans list
-  plans create ID --rpm N --quota N --period hour|day|month [--concurrency N] [--model ID]...
-               [--replay header|retries|off] [--state off|asked|default]
-               [--require region=WORD]... [--require retention=WORD]... [--loops off|warn|stop]
-               [--max-wait-ms N] [--priority interactive|batch] [--weight N]
-  plans set ID [--rpm N] [--quota N] [--period P] [--concurrency N|none] [--model ID]... [--all-models]
-               [--replay header|retries|off] [--state off|asked|default] [--require LABEL=WORD|none]...
-               [--loops off|warn|stop] [--max-wait-ms N] [--priority interactive|batch] [--weight N]
-  plans delete ID          one that no usable key has
-  keys list --project ID [--search TEXT] [--status active|paused|expired|revoked]
-  keys show KEY-ID --project ID
-  keys find START|KEY-ID   the key that begins so, in any project; of a whole key only its SHA-256 is sent
-  keys create --project ID --plan ID [--name TEXT] [--expires WHEN]
-              [--rpm N] [--quota N] [--concurrency N] [--model ID]...   limits below the plan's
-              [--require region=WORD]... [--require retention=WORD]...   besides those of the plan
-  keys set KEY-ID --project ID [--name TEXT] [--rpm N|none] [--quota N|none] [--concurrency N|none]
-              [--model ID]... [--all-models] [--require LABEL=WORD|none]...
-  keys move KEY-ID --project ID --plan ID
-  keys pause KEY-ID --project ID
-  keys resume KEY-ID --project ID
-  keys rotate KEY-ID --project ID [--overlap none|1h|24h|7d] [--expires WHEN]
-  keys revoke KEY-ID --project ID [--reason leaked]   the audit and the alert say so
-  budgets list             dollars that requests may cost, what is spent and leased, and a forecast of the period
-  budgets show|delete --organisation | --project ID [--key ID | --user ID | --session ID | --users | --sessions]
-  budgets set … [--max-usd N] [--period hour|day|month|total] [--pause|--resume]
-                           --users, --sessions: of each one of the project without a separate budget
-  usage --project ID       the current minute and period of each key
-  usage [--since WHEN] [--until WHEN] [--by day|model|key|project|user|session|agent|client|tag:NAME]
-        [--project ID] [--key ID] [--csv]
-                           the history: requests, tokens, cost; --csv streams an export
-  statement PROJECT --month 2026-10
-  reconcile [--project ID] bring the history up to date, and compare it with the meters
-  reconcile --month 2026-10 --provider anthropic|openai [--upstream NAME] [--secret ID] [--invoice FILE]
-                           compare the records with what the provider bills, by day, model and kind
-  export --format focus|cloudevents|stripe|openmeter|ndjson --from WHEN [--to WHEN] [--project ID] [--out FILE]
-         [--account NAME] [--meter cost|tokens|requests] [--customers FILE] [--limit N]
-                           costs for finance tools, usage events for billing: docs/costs.md
-  requests ID              what happened to a request, whose fault it was, and what to do
-  requests list [--project ID] [--key ID] [--status 5xx|429|failed] [--since WHEN] [--until WHEN] [--limit N]
-                [--user ID] [--session ID] [--agent ID] [--client NAME] [--tag NAME=VALUE] [--follow]
-                           --follow prints each further request when it ends
-  top [--once] [--project ID] [--key ID] [--user ID] [--session ID] [--agent ID] [--client NAME] [--tag NAME=VALUE]
-                           a live screen: requests, failures and spend of the last minutes, by model and target
-  audit [--since WHEN] [--until WHEN] [--who NAME] [--project ID] [--limit N]
-                           who changed what, before and after
-  members list [--project ID] [--search TEXT]
-                           users of the console of a stack, by the beginning of their addresses
-  members invite EMAIL --role operator|viewer|project:ID
-  members set EMAIL --role ROLE...      all roles of a member
-  members remove EMAIL
-  operators invite EMAIL   members invite EMAIL --role operator
-  doctor [--no-calls]      check endpoints, clock, quotas, catalog, credentials, tables, and call every target
-  targets list             the catalog's targets and the states of their breakers
-  targets test [MODEL]     call every target: whole, streamed, with a tool
-  calibrate [MODEL] [--since WHEN]
-                           how its providers frame a prompt, from what they counted; a block for the catalog
-  apply FILE [--force]     create the projects, plans, keys and budgets of a JSON file; --force overwrites plans and budgets
+${listOfCommands()}
 
 The default verb is list. WHEN is 12h, 90d, a day or a time like 2027-01-31T00:00:00Z; --since and --until
 count back from now.
@@ -132,7 +70,7 @@ const perform = async (command: Command, input: CommandInput, connection: Connec
 export const run = async (args: string[], now: number, io: Io): Promise<void> => {
   const { words, options } = readArguments(args);
   if (words.length === 0) {
-    io.stdout.write(`${USAGE}\n`);
+    io.stdout.write(`${usage()}\n`);
     return;
   }
   const { command, operands } = findCommand(words);
