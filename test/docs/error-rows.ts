@@ -17,7 +17,7 @@ export const ERROR_ROWS: Record<string, ErrorRow[]> = {
     {
       match: /API keys from this network|requests of this API key were rejected/,
       cause: 'A client repeats requests that can only fail.',
-      remedy: 'Mend the key or the request; the limit ends with the second or minute.',
+      remedy: 'Fix the key or the request; the limit ends with the second or minute.',
     },
     {
       match: /quota|requests per minute|concurrent requests|admits no requests/,
@@ -106,7 +106,7 @@ export const ERROR_ROWS: Record<string, ErrorRow[]> = {
     },
     {
       match: /^The header \{name\}/,
-      cause: 'A version header is no date.',
+      cause: 'The value is not a date.',
       remedy: 'Send a date, or leave it out.',
     },
     {
@@ -193,7 +193,7 @@ export const ERROR_ROWS: Record<string, ErrorRow[]> = {
     },
     {
       match: /^(The user (pool|of)|Ask another operator)/,
-      cause: 'The user pool refused a change of a member, or it would leave nobody in charge.',
+      cause: 'The user pool refused a change of a member, or it would end your own role.',
       remedy: 'List the members, then repeat it.',
     },
     {
