@@ -104,15 +104,33 @@ type Write = {
   ExpressionAttributeValues?: Record<string, { N?: string }>;
 };
 
+/** The attributes that a write changes, with the number that each is set to or raised by. */
+const changesOf = ({
+  UpdateExpression: update = '',
+  ExpressionAttributeNames: names = {},
+  ExpressionAttributeValues: values = {},
+}: Write): Map<string, number> =>
+  new Map(
+    Array.from(update.matchAll(/(#\w+) (?:= )?(:\w+)/g), ([, name = '', value = '']) => [
+      names[name] ?? '',
+      Number(values[value]?.N),
+    ]),
+  );
+
+const MARK = /^m.{7}$/;
+const markIn = (changes: Map<string, number>): string | undefined =>
+  [...changes.keys()].find((name) => MARK.test(name));
+const roomIn = (changes: Map<string, number>): number | undefined =>
+  [...changes].find(([name]) => /^\$[a-z]/.test(name))?.[1];
+const has = (changes: Map<string, number>, prefix: string): boolean =>
+  [...changes.keys()].some((name) => name.startsWith(prefix));
+
 /** What a write is for that a request without a budget does not have; undefined if that has it, too. */
-const kindOf = (key: string, write: Write): Kind | undefined => {
-  const { UpdateExpression: update = '', ExpressionAttributeNames: names } = write;
-  if (key.startsWith('budget/')) return names?.['#granted'] ? 'grant' : 'transfer';
-  if (update.includes(':next')) {
-    return Number(write.ExpressionAttributeValues?.[':change0']?.N ?? 0) > 0 ? 'return' : 'slice';
-  }
-  if (update.includes('#returned')) return 'recall';
-  return update.includes('SET #received = ') ? 'transfer' : undefined;
+const kindOf = (key: string, changes: Map<string, number>): Kind | undefined => {
+  if (key.startsWith('budget/')) return has(changes, 'g') ? 'grant' : 'transfer';
+  if (has(changes, '$-')) return 'recall';
+  if (markIn(changes)) return (roomIn(changes) ?? 0) > 0 ? 'return' : 'slice';
+  return has(changes, '$+') ? 'transfer' : undefined;
 };
 
 /** The writes of budgets: all but one that reserves and one that settles. */
@@ -120,16 +138,17 @@ const createWriteWatch = (onReserve: () => void, onExtra: (kind: Kind) => void) 
   const reserved = new Set<string>();
   return ({ operation, table, key, body }: TableCall): void => {
     if (operation !== 'UpdateItem' || table !== TABLE_NAMES.meters) return;
-    const write = JSON.parse(body) as Write;
-    const mark = write.ExpressionAttributeNames?.['#mark'] ?? '';
-    const isReserve = write.UpdateExpression?.includes('#hold = :hold') === true;
-    const kind = isReserve && reserved.has(mark) ? 'reserve again' : kindOf(key, write);
-    if (isReserve) {
-      reserved.add(mark);
+    const changes = changesOf(JSON.parse(body));
+    const mark = markIn(changes);
+    if (mark && has(changes, 'r')) {
       onReserve();
+      if (reserved.has(mark)) onExtra('reserve again');
+      reserved.add(mark);
+      return;
     }
-    // A reserve may receive a grant.
-    if (kind && (!isReserve || kind === 'reserve again')) onExtra(kind);
+    // A settlement counts one request less in flight; a reserve may receive a grant.
+    const kind = changes.has('n') ? undefined : kindOf(key, changes);
+    if (kind) onExtra(kind);
   };
 };
 

@@ -29,7 +29,7 @@ export const writeOfMeter = ({ operation, key }: TableCall): boolean =>
 
 /** What charges or refunds a request, however many writes its reservation took: those depend on the meter's past. */
 export const settlement = (call: TableCall): boolean =>
-  writeOfMeter(call) && call.body.includes(':minusOne');
+  writeOfMeter(call) && /"N":"-\d/.test(call.body);
 
 const isIn = (name: string) => (call: TableCall) => call.table === name;
 

@@ -5,6 +5,7 @@ import {
   type UsageSnapshot,
 } from '../meter-store.ts';
 import { StoreThrottled } from '../store-unavailable.ts';
+import { expressed, type Write } from './item-write.ts';
 import {
   budgetsToCopy,
   grantsFor,
@@ -98,11 +99,8 @@ export const createBank = ({ table, sharding }: { table: Table; sharding: Shardi
     isSame(limits, reservation) || Math.abs(reservation.now - since) < limitsHoldMs;
 
   /** A write of the root; if another one came first, the root as that one left it. */
-  const writeRoot = async (
-    { meterId }: Reservation,
-    { write, bindings }: ReturnType<typeof beginEpoch>,
-  ): Promise<Root> => {
-    const result = await table.apply(meterId, write, bindings);
+  const writeRoot = async ({ meterId }: Reservation, write: Write): Promise<Root> => {
+    const result = await table.apply(meterId, ...expressed(write));
     const item = result.item ?? (await table.read(meterId)) ?? {};
     const layout = layoutIn(item);
     if (!layout) throw new Error('A root without a layout.');
@@ -133,11 +131,11 @@ export const createBank = ({ table, sharding }: { table: Table; sharding: Shardi
     const key = itemKey(meterId, shard);
     const before = (await table.read(key)) ?? {};
     const joining = joinEpoch(layout.epoch, budgetNamesIn(before));
-    const result = await table.apply(key, joining.write, joining.bindings);
+    const result = await table.apply(key, ...expressed(joining));
     const item = result.item ?? (await table.read(key)) ?? {};
     if (item[EPOCH] !== layout.epoch || hasJoined(root, shard)) return;
     const taking = takeBack(shard, layout.epoch, excessIn(root, shard, item));
-    await table.apply(meterId, taking.write, taking.bindings);
+    await table.apply(meterId, ...expressed(taking));
   };
 
   /** A shard that was registered with the epoch has joined it before its item exists. */
@@ -156,8 +154,8 @@ export const createBank = ({ table, sharding }: { table: Table; sharding: Shardi
     let lent = root;
     if (grants.length > 0) {
       const past = pastCountersIn(root.item, now);
-      const { write, bindings } = grant(shard, { epoch, minute, period }, grants, past);
-      const result = await table.apply(meterId, write, bindings);
+      const write = grant(shard, { epoch, minute, period }, grants, past);
+      const result = await table.apply(meterId, ...expressed(write));
       // Otherwise another process granted first: its grant is seen when the shard is tried again.
       if (!result.applied || !result.item) return root;
       lent = { ...root, item: result.item };
@@ -165,8 +163,8 @@ export const createBank = ({ table, sharding }: { table: Table; sharding: Shardi
     const budgets = budgetsToCopy(lent.item, shard, item, countersOf(reservation, limits));
     if (budgets.length > 0) {
       const ends = keyEndsToCopy(lent.item, item);
-      const { write, bindings } = copyBudgets(epoch, budgets, ends);
-      await table.apply(itemKey(meterId, shard), write, bindings);
+      const write = copyBudgets(epoch, budgets, ends);
+      await table.apply(itemKey(meterId, shard), ...expressed(write));
     }
     return lent;
   };

@@ -1,13 +1,21 @@
 import { leasing } from '#late/leases';
-import { reserveAll, reserveInShard, settleAll } from '#late/sharding';
 import type { Reservation, ReservedUnit } from '../meter-store.ts';
 import { asNotSent } from '../store-unavailable.ts';
 import type { LeaseParts } from './budgets/leases.ts';
-import { IN_FLIGHT, minuteName, numberIn, periodName } from './meter-item.ts';
+import { expressed, joined } from './item-write.ts';
+import { numberIn } from './meter-item.ts';
 import { markName } from './meter-marks.ts';
-import { budgetsIn, type Place, placeKey, type Sharding } from './meter-shards.ts';
-import { bindReservation, bindUnit, RESERVE } from './meter-writes.ts';
-import type { ConditionalWrite, Item, Table, WriteResult } from './table.ts';
+import {
+  belowBudgets,
+  budgetsIn,
+  countersOf,
+  type Place,
+  type PlanLimits,
+  placeKey,
+  type Sharding,
+} from './meter-shards.ts';
+import { belowLimits, reserve, type SettleAs, settle } from './meter-writes.ts';
+import type { Item, Table, WriteResult } from './table.ts';
 
 /** Members of one write; its expressions stay below DynamoDB's 4 KB. */
 const MAX_GROUP = 40;
@@ -105,14 +113,21 @@ export const createReserveGroups = ({
   table,
   sharding: { marksPerItem, writesInFlight },
 }: GroupParts) => {
+  const atMost = ({ rpm, quota, concurrency = marksPerItem }: PlanLimits): PlanLimits => ({
+    ...{ rpm, quota },
+    concurrency: Math.min(concurrency, marksPerItem),
+  });
+
   const sendOne = ({ reservation, place, parts = NO_PARTS }: Try) => {
-    const unleased =
-      place.epoch === undefined
-        ? { write: RESERVE, bindings: bindReservation(reservation, marksPerItem) }
-        : reserveInShard(reservation, place.epoch, marksPerItem);
+    const { epoch } = place;
+    const bounds =
+      epoch === undefined
+        ? belowLimits(countersOf(reservation, atMost(reservation)), 1)
+        : belowBudgets(reservation, epoch, marksPerItem);
+    const unleased = reserve(reservation, { epoch, bounds });
     const { lease } = reservation;
-    const { write, bindings } = lease ? leasing(unleased, lease, parts) : unleased;
-    return table.apply(placeKey(reservation, place), write, bindings);
+    const write = lease ? joined(unleased, leasing(lease, parts)) : unleased;
+    return table.apply(placeKey(reservation, place), ...expressed(write));
   };
 
   const sendAll = (tries: Try[], item: Item | undefined) => {
@@ -121,17 +136,15 @@ export const createReserveGroups = ({
     if (!first || shareMark(reservations)) return undefined;
     const { reservation, place } = first;
     const { epoch } = place;
-    const { rpm, quota, concurrency } =
-      epoch === undefined ? reservation : budgetsIn(item, epoch, reservation);
-    const limits = { rpm, quota, concurrency: Math.min(concurrency ?? marksPerItem, marksPerItem) };
-    const room = Math.min(
-      limits.rpm - numberIn(item, minuteName(reservation.minute)),
-      limits.quota - numberIn(item, periodName(reservation.period)),
-      limits.concurrency - numberIn(item, IN_FLIGHT),
-    );
-    if (room < tries.length) return undefined;
-    const { write, bindings } = reserveAll(reservations, reservation, { limits, epoch });
-    return table.apply(placeKey(reservation, place), write, bindings);
+    const limits = atMost(epoch === undefined ? reservation : budgetsIn(item, epoch, reservation));
+    const counters = countersOf(reservation, limits);
+    const requests = tries.length;
+    if (counters.some(({ name, limit }) => limit - numberIn(item, name) < requests)) {
+      return undefined;
+    }
+    const bounds = belowLimits(counters, requests);
+    const write = reserve(reservation, { reservations, epoch, bounds });
+    return table.apply(placeKey(reservation, place), ...expressed(write));
   };
 
   const send = createGroups({ writesInFlight, sendOne, sendAll });
@@ -146,22 +159,22 @@ export const createReserveGroups = ({
 
 /** Sends charges or refunds of units in the item `key`, several of one minute and period as one write. */
 export const createSettleGroups = ({ table, sharding: { writesInFlight } }: GroupParts) => {
-  type Settlement = { unit: ReservedUnit; key: string; write: ConditionalWrite };
+  type Settlement = { unit: ReservedUnit; key: string; as: SettleAs };
 
-  const sendOne = ({ unit, key, write }: Settlement) => table.apply(key, write, bindUnit(unit));
+  const sendOne = ({ unit, key, as }: Settlement) =>
+    table.apply(key, ...expressed(settle(unit, as)));
 
   const sendAll = (settlements: Settlement[]) => {
     const [first] = settlements;
     const units = settlements.map(({ unit }) => unit);
     if (!first || shareMark(units)) return undefined;
-    const { write, bindings } = settleAll(first.write, units, first.unit);
-    return table.apply(first.key, write, bindings);
+    return table.apply(first.key, ...expressed(settle(first.unit, first.as, { units })));
   };
 
   const send = createGroups({ writesInFlight, sendOne, sendAll });
-  return (unit: ReservedUnit, key: string, write: ConditionalWrite): Promise<WriteResult> => {
-    const one = { unit, key, write };
+  return (unit: ReservedUnit, key: string, as: SettleAs): Promise<WriteResult> => {
+    const one = { unit, key, as };
     if (unit.lease) return sendOne(one);
-    return send([key, write.update, unit.minute, unit.period].join('|'), one);
+    return send([key, as, unit.minute, unit.period].join('|'), one);
   };
 };

@@ -1,5 +1,6 @@
 import type { EndedPeriod, MeterCounts, Reservation, UsageSnapshot } from '../meter-store.ts';
 import { UnreadableItem } from '../store-unavailable.ts';
+import type { Condition } from './item-write.ts';
 import {
   countsIn,
   EPOCH,
@@ -14,7 +15,6 @@ import {
   ownCount,
   periodName,
 } from './meter-item.ts';
-import type { ItemLimits } from './meter-joint-writes.ts';
 import { isUnderstood } from './needs.ts';
 import type { Item, Table } from './table.ts';
 
@@ -161,12 +161,24 @@ export const countersOf = (
   { name: IN_FLIGHT, limit: concurrency },
 ];
 
+/** Conditions of a shard that its counts are below its budgets. */
+export const belowBudgets = (
+  { minute, period }: Pick<Reservation, 'minute' | 'period'>,
+  epoch: number,
+  marks: number,
+): Condition[] => [
+  ...[periodName(period), minuteName(minute), IN_FLIGHT].map(
+    (counter): Condition => [counter, '<', { attribute: budgetName(epoch, counter) }],
+  ),
+  [IN_FLIGHT, '<', marks],
+];
+
 /** What a shard's counts may reach for sure: its budgets as it was seen, which only grow in an epoch. */
 export const budgetsIn = (
   shard: Item | undefined,
   epoch: number,
   { minute, period }: Pick<Reservation, 'minute' | 'period'>,
-): ItemLimits => {
+): PlanLimits => {
   const budget = (counter: string) => numberIn(shard, budgetName(epoch, counter));
   return {
     quota: budget(periodName(period)),

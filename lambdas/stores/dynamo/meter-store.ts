@@ -1,6 +1,7 @@
 import { createLeases } from '#late/leases';
 import { createReap } from '#late/sharding';
 import { atFirstCall } from '../../support/at-first-call.ts';
+import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type {
   EndedPeriod,
   MeterStore,
@@ -11,6 +12,7 @@ import type {
 import { StoreUnavailable } from '../store-unavailable.ts';
 import type { Leases } from './budgets/leases.ts';
 import { withCounted } from './budgets/with-counted.ts';
+import { expressed } from './item-write.ts';
 import { createSettleGroups } from './meter-groups.ts';
 import {
   endedPeriodsIn,
@@ -28,7 +30,7 @@ import {
   type Throttles,
   type WriteLedger,
 } from './meter-ledger.ts';
-import { findMark, isMarkOf, isOpenMark } from './meter-marks.ts';
+import { findMark, isMarkOf, isOpenMark, markName, tombstoneOf } from './meter-marks.ts';
 import { createReserve } from './meter-reserve.ts';
 import { fixPeriod } from './meter-shard-writes.ts';
 import {
@@ -42,31 +44,14 @@ import {
   type Sharding,
   snapshotOf,
 } from './meter-shards.ts';
-import {
-  bindRemoved,
-  bindUnit,
-  CHARGE,
-  CHARGE_DUPLICATED,
-  COUNT_FREE,
-  END_KEY,
-  REFUND,
-  REFUND_DUPLICATED,
-  removingPast,
-  returning,
-  TOMBSTONE,
-  WITHDRAW,
-} from './meter-writes.ts';
-import { type ConditionalWrite, createTable, type Table, type TableOptions } from './table.ts';
+import { type SettleAs, settle, settleRepeated, tombstone } from './meter-writes.ts';
+import { createTable, type Table, type TableOptions } from './table.ts';
 
 /** Attempts of a verb while other writes change the item between its steps; then StoreUnavailable. */
 const MAX_TRIES = 8;
 const FREE_ITEM_LIFE_SECONDS = 3_600;
 /** Periods that one write forgets. */
 const MAX_FORGOTTEN = 40;
-
-/** A settlement returns what is left of the unit's lease. */
-const asLeased = ({ lease }: ReservedUnit, write: ConditionalWrite): ConditionalWrite =>
-  lease ? returning(write, lease) : write;
 
 /** Settles each unit once, also if copies of its writes are still in flight. */
 const createSettle = (parts: {
@@ -80,63 +65,55 @@ const createSettle = (parts: {
   const sendInGroup = createSettleGroups({ table, sharding });
 
   /** For a request whose reserve was sent once. Not applied means already settled or reaped. */
-  const settleOnce = async (unit: ReservedUnit, write: ConditionalWrite, entry: LedgerEntry) => {
-    const bindings = bindUnit(unit);
-    if (entry.past) {
-      const larger = removingPast(write, bindings, entry.past);
+  const settleOnce = async (unit: ReservedUnit, as: SettleAs, entry: LedgerEntry) => {
+    const { key, past } = entry;
+    if (past) {
       // Not repeated with this part: another request may have raised the floor and removed the counters.
       entry.past = undefined;
-      const { applied } = await table.apply(entry.key, larger.write, larger.bindings);
+      const { applied } = await table.apply(key, ...expressed(settle(unit, as, { past })));
       if (applied) return;
     }
-    const { applied, mayBeDuplicated } = await sendInGroup(unit, entry.key, write);
+    const { applied, mayBeDuplicated } = await sendInGroup(unit, key, as);
     // Either an earlier copy settled it, or another unit of its group was reaped.
-    if (!applied && mayBeDuplicated) await table.apply(entry.key, write, bindings);
+    if (!applied && mayBeDuplicated) await table.apply(key, ...expressed(settle(unit, as)));
   };
 
-  const refundDuplicated = async (unit: ReservedUnit, key: string): Promise<void> => {
-    const bindings = bindUnit(unit);
+  const refundRepeated = async (unit: ReservedUnit, key: string): Promise<void> => {
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      if ((await table.apply(key, asLeased(unit, REFUND_DUPLICATED), bindings)).applied) return;
-      const { applied, item } = await table.apply(key, TOMBSTONE, bindings);
+      if ((await table.apply(key, ...expressed(settleRepeated(unit, 'refund')))).applied) return;
+      const { applied, item } = await table.apply(key, ...expressed(tombstone(unit)));
       if (applied) return;
-      const mark = (item ?? (await table.read(key)))?.[bindings.names['#mark']];
-      if (mark === bindings.values[':tombstone']) return;
+      const mark = (item ?? (await table.read(key)))?.[markName(unit.requestId)];
+      if (mark === tombstoneOf(unit)) return;
       // A late copy of the reserve was applied between the two writes.
     }
     throw new StoreUnavailable('Late copies of the reservation overtook the refund repeatedly.');
   };
 
-  const settle = async (
-    unit: ReservedUnit,
-    unleased: ConditionalWrite,
-    settleDuplicated: (key: string) => Promise<unknown>,
-  ): Promise<void> => {
-    const entry = ledger.entryOf(unit.requestId);
-    const { key, mayBeDuplicated } = entry ?? { key: unit.meterId, mayBeDuplicated: true };
-    const write = asLeased(unit, unleased);
-    const sendOnce = () =>
-      entry && !mayBeDuplicated ? settleOnce(unit, write, entry) : settleDuplicated(key);
-    const { lease } = unit;
-    const send = () =>
-      lease?.isUncertain ? leases().settleUncertain({ ...unit, lease }, key, sendOnce) : sendOnce();
-    // Otherwise its reserve was rejected: no unit is reserved, and no copy of it is in flight.
-    if (!entry || entry.mayHoldUnit) {
-      // What is in flight in the first item when its meter is sharded says nothing about the shards.
-      await (key === unit.meterId ? send() : throttles.count(unit, send));
-    }
-    ledger.end(unit.requestId);
-  };
+  const settling =
+    (as: SettleAs) =>
+    async (unit: ReservedUnit): Promise<void> => {
+      const entry = ledger.entryOf(unit.requestId);
+      const { key, mayBeDuplicated } = entry ?? { key: unit.meterId, mayBeDuplicated: true };
+      const sendOnce = (): Promise<unknown> => {
+        if (entry && !mayBeDuplicated) return settleOnce(unit, as, entry);
+        if (as !== 'charge') return refundRepeated(unit, key);
+        return table.apply(key, ...expressed(settleRepeated(unit, as)));
+      };
+      const { lease } = unit;
+      const send = () =>
+        lease?.isUncertain
+          ? leases().settleUncertain({ ...unit, lease }, key, sendOnce)
+          : sendOnce();
+      // Otherwise its reserve was rejected: no unit is reserved, and no copy of it is in flight.
+      if (!entry || entry.mayHoldUnit) {
+        // What is in flight in the first item when its meter is sharded says nothing about the shards.
+        await (key === unit.meterId ? send() : throttles.count(unit, send));
+      }
+      ledger.end(unit.requestId);
+    };
 
-  return {
-    charge: (unit) =>
-      settle(unit, CHARGE, (key) =>
-        table.apply(key, asLeased(unit, CHARGE_DUPLICATED), bindUnit(unit)),
-      ),
-    refund: (unit) => settle(unit, REFUND, (key) => refundDuplicated(unit, key)),
-    // A copy that may still be applied keeps its place in the minute, as it does where a reserve fails.
-    withdraw: (unit) => settle(unit, WITHDRAW, (key) => refundDuplicated(unit, key)),
-  };
+  return { charge: settling('charge'), refund: settling('refund'), withdraw: settling('withdraw') };
 };
 
 /** Counts of ended periods, which the history moves. */
@@ -154,8 +131,8 @@ const createPeriods = (
   const remove = async (key: string, attributes: string[]): Promise<void> => {
     // A few at a time: an expression has at most 4 KB.
     for (let index = 0; index < attributes.length; index += MAX_FORGOTTEN) {
-      const names = bindRemoved(attributes.slice(index, index + MAX_FORGOTTEN));
-      await table.apply(key, { update: `REMOVE ${Object.keys(names).join(', ')}` }, { names });
+      const few = attributes.slice(index, index + MAX_FORGOTTEN);
+      await table.apply(key, ...expressed({ remove: few }));
     }
   };
 
@@ -168,8 +145,7 @@ const createPeriods = (
         // A crash between two items must not change what is read next time.
         for (const period of periods) {
           const used = items.reduce((sum, item) => sum + ownCount(item, periodName(period)), 0);
-          const { write, bindings } = fixPeriod(period, used);
-          await table.apply(meterId, write, bindings);
+          await table.apply(meterId, ...expressed(fixPeriod(period, used)));
         }
       }
       for (const [shard, item] of [...items.entries()].toReversed()) {
@@ -184,8 +160,12 @@ const createPeriods = (
 /** Ends a key in the root first, then in all shards that are registered there (join in meter-bank.ts). */
 const createEndKey = (table: Table) => async (meterId: string, keyId: string, end: number) => {
   const name = keyEndName(keyId);
+  // The earliest end wins, so that a late copy of a rotation cannot undo a revocation.
   const endIn = (key: string, value: number) =>
-    table.apply(key, END_KEY, { names: { '#keyEnd': name }, values: { ':end': value } });
+    table.apply(
+      key,
+      ...expressed({ set: { [name]: value }, conditions: [[name, '> or absent', value]] }),
+    );
   const result = await endIn(meterId, end);
   const root = result.item ?? (await table.read(meterId));
   // The root's end is the earliest.
@@ -232,10 +212,13 @@ export const createDynamoRequestMeters = ({
     },
     admitFree: async (meterId, minute, cap) => {
       if (cap < 1) return false;
-      const { applied } = await repeating.apply(`${meterId}/free/${minute}`, COUNT_FREE, {
-        values: { ':one': 1, ':cap': cap, ':ttl': minute * 60 + FREE_ITEM_LIFE_SECONDS },
+      // A separate item per minute. A repeated write may count twice, which only lowers the limit.
+      const write = expressed({
+        set: { [TTL_ATTRIBUTE]: minute * 60 + FREE_ITEM_LIFE_SECONDS },
+        add: { count: 1 },
+        conditions: [['count', '< or absent', cap]],
       });
-      return applied;
+      return (await repeating.apply(`${meterId}/free/${minute}`, ...write)).applied;
     },
   };
 };

@@ -1,6 +1,6 @@
-import type { Lease } from '../budget-store.ts';
 import type { Reservation, ReservedUnit } from '../meter-store.ts';
 import { roomName } from './budgets/items.ts';
+import type { Condition, Write } from './item-write.ts';
 import {
   EPOCH,
   FLOOR,
@@ -14,8 +14,8 @@ import {
   periodName,
 } from './meter-item.ts';
 import { markName, openMarkOf, tombstoneOf } from './meter-marks.ts';
+import type { Counter } from './meter-shards.ts';
 import { NEEDS } from './needs.ts';
-import type { Bindings, ConditionalWrite } from './table.ts';
 
 /**
  * The conditional writes of a meter's item. Each is a no-op when repeated, because its condition names the
@@ -35,153 +35,106 @@ import type { Bindings, ConditionalWrite } from './table.ts';
  *
  * If the reserve of a request was sent twice, a tombstone replaces its mark. What removes tombstones, marks of
  * dead processes and counters of past minutes raises the floor to their minute, and a reserve at or below the
- * floor fails: no copy of any write ever meets an item that has forgotten its request. A limit of 0 is decided
- * before `RESERVE`: `attribute_not_exists` would admit one request. An item with an epoch is the root of a sharded
- * meter, which admits no requests (meter-shards.ts); one with `needs` has that layout or one of a later version.
+ * floor fails: no copy of any write ever meets an item that has forgotten its request. An item with an epoch is the root of
+ * a sharded meter, which admits no requests (meter-shards.ts); one with `needs` has that layout or one of a later version.
+ *
+ * Several requests of one key, minute and period may be one write, which changes all of them or none. A late copy of it
+ * meets the mark or the tombstone of at least one.
  */
-export const RESERVE: ConditionalWrite = {
-  update:
-    'SET #mark = :open, #lastUsed = :now, #hold = :hold ADD #minute :one, #period :one, #inFlight :one',
-  condition: [
-    'attribute_not_exists(#mark)',
-    '(attribute_not_exists(#floor) OR #floor < :minute)',
-    '(attribute_not_exists(#keyEnd) OR #keyEnd > :now)',
-    '(attribute_not_exists(#period) OR #period < :quota)',
-    '(attribute_not_exists(#minute) OR #minute < :rpm)',
-    '(attribute_not_exists(#inFlight) OR #inFlight < :concurrency)',
-    'attribute_not_exists(#epoch)',
-    'attribute_not_exists(#needs)',
-  ].join(' AND '),
-};
+export type SettleAs = 'charge' | 'refund' | 'withdraw';
 
-/** Settles a request whose reserve may have been sent more than once. */
-export const CHARGE_DUPLICATED: ConditionalWrite = {
-  update: 'SET #mark = :tombstone ADD #inFlight :minusOne',
-  condition: '#mark = :open',
-};
-export const REFUND_DUPLICATED: ConditionalWrite = {
-  update: 'SET #mark = :tombstone ADD #inFlight :minusOne, #period :minusOne',
-  condition: '#mark = :open',
-};
+/**
+ * The counts up to which an item admits so many requests. A limit of 0 is decided before: an absent count would be below it.
+ */
+export const belowLimits = (counters: Counter[], requests: number): Condition[] =>
+  counters.map(({ name, limit }) => [name, '< or absent', limit - requests + 1]);
 
-/** Tombstones a request that is not reserved, so that a late reserve fails. */
-export const TOMBSTONE: ConditionalWrite = {
-  update: 'SET #mark = :tombstone',
-  condition: 'attribute_not_exists(#mark)',
-};
-
-/** Settles a request of which no copy can be in flight; it leaves no mark, so no later cleanup is needed. */
-export const CHARGE: ConditionalWrite = {
-  update: 'REMOVE #mark ADD #inFlight :minusOne',
-  condition: '#mark = :open',
-  returns: 'NONE',
-};
-export const REFUND: ConditionalWrite = {
-  update: 'REMOVE #mark ADD #inFlight :minusOne, #period :minusOne',
-  condition: '#mark = :open',
-  returns: 'NONE',
-};
-
-export const WITHDRAW: ConditionalWrite = {
-  update: 'REMOVE #mark ADD #inFlight :minusOne, #period :minusOne, #minute :minusOne',
-  condition: '#mark = :open',
-  returns: 'NONE',
-};
-
-/** The same write, which also removes counters of past windows, unless another write raised the floor. */
-export const removingPast = (
-  settlement: ConditionalWrite,
-  { names, values }: Bindings,
-  past: PastCounters,
-): { write: ConditionalWrite; bindings: Bindings } => {
-  const { update, condition } = settlement;
-  const removed = bindRemoved(past.names);
-  const list = ['#mark', ...Object.keys(removed)].join(', ');
+/** The marks and counts of all requests, under the bounds of the first. */
+export const reserve = (
+  first: Reservation,
+  { reservations = [first], epoch, bounds }: ReserveIn,
+): Write => {
+  const { keyId, minute, period } = first;
+  const marks = reservations.map(({ requestId }) => markName(requestId));
   return {
-    write: {
-      ...settlement,
-      update: `SET #floor = :floor ${update.replace('REMOVE #mark', `REMOVE ${list}`)}`,
-      condition: `${condition} AND ${MAY_RAISE_FLOOR}`,
+    set: {
+      ...Object.fromEntries(marks.map((mark) => [mark, openMarkOf(first)])),
+      [lastUsedName(keyId)]: Math.max(...reservations.map(({ now }) => now)),
+      [holdName(period)]: holdOf(period),
     },
-    bindings: { names: { ...names, ...removed }, values: { ...values, ':floor': past.floor } },
+    add: {
+      [minuteName(minute)]: marks.length,
+      [periodName(period)]: marks.length,
+      [IN_FLIGHT]: marks.length,
+    },
+    conditions: [
+      ...marks.map((mark): Condition => [mark, 'is absent']),
+      [FLOOR, '< or absent', minute],
+      [keyEndName(keyId), '> or absent', first.now],
+      ...bounds,
+      ...inEpoch(epoch),
+    ],
   };
 };
 
-export const MAY_RAISE_FLOOR = '(attribute_not_exists(#floor) OR #floor <= :floor)';
+type ReserveIn = { reservations?: Reservation[]; epoch: number | undefined; bounds: Condition[] };
 
-/** The earliest end wins, so that a late copy of a rotation cannot undo a revocation. */
-export const END_KEY: ConditionalWrite = {
-  update: 'SET #keyEnd = :end',
-  condition: 'attribute_not_exists(#keyEnd) OR #keyEnd > :end',
-};
+/** In an epoch of a sharded meter, or in an item without one. */
+export const inEpoch = (epoch: number | undefined): Condition[] =>
+  epoch === undefined
+    ? [
+        [EPOCH, 'is absent'],
+        [NEEDS, 'is absent'],
+      ]
+    : [[EPOCH, '=', epoch]];
 
-/** Free calls use a separate item per minute. A repeated write may count twice, which only lowers the limit. */
-export const COUNT_FREE: ConditionalWrite = {
-  update: 'SET #ttl = :ttl ADD #count :one',
-  condition: 'attribute_not_exists(#count) OR #count < :cap',
-};
+/** What a settlement takes from the counters that the reserve has added to. */
+const takenBack = (as: SettleAs, { minute, period }: ReservedUnit, count: number) => ({
+  [IN_FLIGHT]: -count,
+  ...(as !== 'charge' && { [periodName(period)]: -count }),
+  ...(as === 'withdraw' && { [minuteName(minute)]: -count }),
+});
 
 /** What is left of a lease goes back to its rooms. */
-const bindReturn = ({ holds, nanos, spent }: Lease) => ({
-  names: Object.fromEntries(holds.map((hold, index) => [`#room${index}`, roomName(hold)])),
-  values: { ':back': nanos - spent },
-});
+const returned = ({ lease }: ReservedUnit): Record<string, number> =>
+  Object.fromEntries(lease?.holds.map((hold) => [roomName(hold), lease.nanos - lease.spent]) ?? []);
 
-/** A settlement that also returns the rest of the unit's lease. */
-export const returning = (write: ConditionalWrite, lease: Lease): ConditionalWrite => ({
-  ...write,
-  update: [write.update, ...lease.holds.map((_, index) => `#room${index} :back`)].join(', '),
-});
-
-/** Bindings of a request's own writes. */
-export const bindUnit = (unit: ReservedUnit) => {
-  const own = bindOwn(unit);
-  if (!unit.lease) return own;
-  const { names, values } = bindReturn(unit.lease);
-  return { names: { ...names, ...own.names }, values: { ...values, ...own.values } };
-};
-
-const bindOwn = (unit: ReservedUnit) => ({
-  names: {
-    '#mark': markName(unit.requestId),
-    '#minute': minuteName(unit.minute),
-    '#period': periodName(unit.period),
-    '#inFlight': IN_FLIGHT,
-    '#floor': FLOOR,
-  },
-  values: {
-    ':open': openMarkOf(unit),
-    ':tombstone': tombstoneOf(unit),
-    ':one': 1,
-    ':minusOne': -1,
-  },
-});
-
-/** Bindings of `RESERVE` in an item that holds at most `marks` requests in flight. */
-export const bindReservation = (reservation: Reservation, marks: number) => {
-  const { names, values } = bindUnit(reservation);
-  const { keyId, now, minute, quota, rpm, concurrency } = reservation;
+/**
+ * Settles units of which no copy can be in flight. `past`: counters of past windows, which it removes, unless another write
+ * raised the floor.
+ */
+export const settle = (
+  first: ReservedUnit,
+  as: SettleAs,
+  { units = [first], past }: { units?: ReservedUnit[]; past?: PastCounters | undefined } = {},
+): Write => {
+  const marks = units.map(({ requestId }) => markName(requestId));
   return {
-    names: {
-      ...names,
-      '#keyEnd': keyEndName(keyId),
-      '#lastUsed': lastUsedName(keyId),
-      '#hold': holdName(reservation.period),
-      '#epoch': EPOCH,
-      '#needs': NEEDS,
-    },
-    values: {
-      ...values,
-      ':now': now,
-      ':hold': holdOf(reservation.period),
-      ':minute': minute,
-      ':quota': quota,
-      ':rpm': rpm,
-      ':concurrency': Math.min(concurrency ?? marks, marks),
-    },
+    ...(past && { set: { [FLOOR]: past.floor } }),
+    remove: [...marks, ...(past?.names ?? [])],
+    add: { ...takenBack(as, first, units.length), ...returned(first) },
+    conditions: [
+      ...units.map((unit): Condition => [markName(unit.requestId), '=', openMarkOf(unit)]),
+      ...(past ? [mayRaiseFloor(past.floor)] : []),
+    ],
+    returns: 'NONE',
   };
 };
 
-/** Placeholders of attributes, for a `REMOVE`. */
-export const bindRemoved = (attributes: string[]): Record<string, string> =>
-  Object.fromEntries(attributes.map((name, index) => [`#a${index}`, name]));
+export const mayRaiseFloor = (floor: number): Condition => [FLOOR, '<= or absent', floor];
+
+/**
+ * Settles a request whose reserve may have been sent more than once. A copy that may still be applied keeps its place in the
+ * minute, as it does where a reserve fails.
+ */
+export const settleRepeated = (unit: ReservedUnit, as: 'charge' | 'refund'): Write => ({
+  ...settle(unit, as),
+  set: { [markName(unit.requestId)]: tombstoneOf(unit) },
+  remove: [],
+});
+
+/** Tombstones a request that is not reserved, so that a late reserve fails. */
+export const tombstone = (unit: ReservedUnit): Write => ({
+  set: { [markName(unit.requestId)]: tombstoneOf(unit) },
+  conditions: [[markName(unit.requestId), 'is absent']],
+});

@@ -25,6 +25,8 @@ export type Bindings = {
   names?: Record<string, string>;
   /** `:placeholder` to value. */
   values?: Record<string, unknown>;
+  /** The expressions use each of them. @default false */
+  isExact?: boolean;
 };
 
 export type WriteResult = {
@@ -101,10 +103,10 @@ const placeholdersOf = (write: ConditionalWrite): Set<string> => {
 };
 
 /** Bindings that the expressions use; DynamoDB rejects the others, and an empty object. */
-const bindingsOf = (write: ConditionalWrite, { names = {}, values = {} }: Bindings) => {
-  const attributes: Record<string, string> = {};
-  const used: Record<string, unknown> = {};
-  for (const name of placeholdersOf(write)) {
+const bindingsOf = (write: ConditionalWrite, { names = {}, values = {}, isExact }: Bindings) => {
+  const attributes: Record<string, string> = isExact ? names : {};
+  const used: Record<string, unknown> = isExact ? values : {};
+  for (const name of isExact ? [] : placeholdersOf(write)) {
     if (name.startsWith('#')) {
       attributes[name] = names[name] ?? (name === '#ttl' ? TTL_ATTRIBUTE : name.slice(1));
     } else if (values[name] !== undefined) used[name] = values[name];

@@ -8,6 +8,7 @@ import {
 } from '../../../support/schema.ts';
 import { TTL_ATTRIBUTE } from '../../../tables.ts';
 import { type Budget, type BudgetStore, type Hold, limitOf } from '../../budget-store.ts';
+import { expressed } from '../item-write.ts';
 import { numberIn } from '../meter-item.ts';
 import { createTable, type Item, type TableOptions } from '../table.ts';
 import { lentName, MAX, PERIOD, returnedBy } from './items.ts';
@@ -56,32 +57,22 @@ export const createDynamoBudgetStore = (options: TableOptions): BudgetStore => {
     }
   };
 
-  const list = (budget: Budget) => {
-    const { scope, id, ...stored } = budget;
-    const names = { '#budget': `${scope}/${id}` };
-    const values = { ':stored': JSON.stringify(stored) };
-    return table.apply(LIST, { update: 'SET #budget = :stored' }, { names, values });
-  };
-
   return {
     setBudget: async (budget, hold) => {
+      const { scope, id, ...stored } = budget;
       const { max, period } = limitOf(budget);
+      // The item of a user without a budget ends with its periods.
+      const limit = expressed({ set: { [MAX]: max, [PERIOD]: period }, remove: [TTL_ATTRIBUTE] });
+      await table.apply(hold.budget, ...limit);
       await table.apply(
-        hold.budget,
-        // The item of a user without a budget ends with its periods.
-        { update: 'SET #max = :max, #period = :period REMOVE #ttl' },
-        {
-          names: { '#max': MAX, '#period': PERIOD, '#ttl': TTL_ATTRIBUTE },
-          values: { ':max': max, ':period': period },
-        },
+        LIST,
+        ...expressed({ set: { [`${scope}/${id}`]: JSON.stringify(stored) } }),
       );
-      await list(budget);
       await recallAbove(hold, max);
     },
     deleteBudget: async (scope, id) => {
-      const names = { '#max': MAX, '#budget': `${scope}/${id}` };
-      await table.apply(`budget/${scope}/${id}`, { update: 'REMOVE #max' }, { names });
-      await table.apply(LIST, { update: 'REMOVE #budget' }, { names });
+      await table.apply(`budget/${scope}/${id}`, ...expressed({ remove: [MAX] }));
+      await table.apply(LIST, ...expressed({ remove: [`${scope}/${id}`] }));
     },
     findBudget: async (scope, id) => readStored(await table.read(LIST), `${scope}/${id}`),
     listBudgets: async () => {

@@ -1,6 +1,6 @@
 import type { Counter, Hold } from '../../budget-store.ts';
 import { StoreUnavailable } from '../../store-unavailable.ts';
-import { bindRemoved } from '../meter-writes.ts';
+import { expressed } from '../item-write.ts';
 import type { Table } from '../table.ts';
 import { isOpen, MARK, nanosIn, tombstoneOf } from './counter-items.ts';
 import { type Leaser, MAX_TRIES } from './counters.ts';
@@ -8,9 +8,6 @@ import { lentName } from './items.ts';
 
 /** No mark is this. */
 const ABSENT = '';
-/** Leaves no way for a copy of a lease that is still in flight. */
-const BURY = { update: 'SET #mark = :tombstone', condition: 'attribute_not_exists(#mark)' };
-
 /** Ends the leases of the budgets of users and sessions. */
 export const createCounterSettlement = (table: Table) => {
   /** One write that ends a mark; undefined: it is ended, else what it is or, if a copy may be applied later, that it is absent. */
@@ -20,33 +17,27 @@ export const createCounterSettlement = (table: Table) => {
     { before, spent }: { before: string; spent: number },
   ): Promise<string | undefined> => {
     const name = MARK + requestId;
-    const removed = bindRemoved([...past]);
-    const removal = `REMOVE ${['#mark', ...Object.keys(removed)].join(', ')}`;
     const { applied, item } = await table.apply(
       budget,
-      {
-        update: `${isUncertain ? BURY.update : removal} ADD #used :diff`,
-        condition: '#mark = :before',
-      },
-      {
-        names: { ...removed, '#mark': name, '#used': lentName(hold) },
-        values: {
-          ':tombstone': tombstoneOf(minute),
-          ':before': before,
-          ':diff': spent - nanosIn(before),
-        },
-      },
+      ...expressed({
+        ...(isUncertain ? { set: { [name]: tombstoneOf(minute) } } : { remove: [name, ...past] }),
+        add: { [lentName(hold)]: spent - nanosIn(before) },
+        conditions: [[name, '=', before]],
+      }),
     );
     const mark = applied ? undefined : (item ?? (await table.read(budget)))?.[name];
     if (isOpen(mark)) return mark;
     return applied || mark !== undefined || !isUncertain ? undefined : ABSENT;
   };
 
-  /** Whether no copy of a lease can be applied any more. */
+  /** Leaves no way for a copy of a lease that is still in flight; whether there was none. */
   const bury = async ({ budget }: Counter, { requestId, minute }: Leaser): Promise<boolean> => {
-    const names = { '#mark': MARK + requestId };
-    const values = { ':tombstone': tombstoneOf(minute) };
-    return (await table.apply(budget, BURY, { names, values })).applied;
+    const name = MARK + requestId;
+    const write = expressed({
+      set: { [name]: tombstoneOf(minute) },
+      conditions: [[name, 'is absent']],
+    });
+    return (await table.apply(budget, ...write)).applied;
   };
 
   /** Leaves what a request has cost; a copy of an earlier write changes nothing after it. Idempotent. */

@@ -10,6 +10,7 @@ import {
   labelAt,
 } from '../../budget-store.ts';
 import { StoreUnavailable } from '../../store-unavailable.ts';
+import { type Condition, expressed, type Write } from '../item-write.ts';
 import { numberIn } from '../meter-item.ts';
 import type { Item, Table, WriteResult } from '../table.ts';
 import { countedIn, isOpen, MARK, markAfter, nanosIn, pastIn } from './counter-items.ts';
@@ -39,17 +40,28 @@ const refusalOf = (
   return { kind, hold, max, spent, needed };
 };
 
-/** The update and condition of a lease. An operator's limit has no end, and neither has what counts for ever. */
-const writeOf = ({ limit, hold, move: { before, diff } }: Attempt, isOwn: boolean) => {
-  const conditions = [before === undefined ? 'attribute_not_exists(#mark)' : '#mark = :before'];
-  if (diff > 0) {
-    conditions.push('(attribute_not_exists(#used) OR #used <= :least)');
-    conditions.push(isOwn ? '#max = :max AND #period = :period' : 'attribute_not_exists(#max)');
-  }
-  const ends = isOwn || limit.period === 'total' || hold.period === 'total' ? '' : ', #ttl = :ttl';
+/** A lease. An operator's limit has no end, and neither has what counts for ever. */
+const writeOf = (name: string, attempt: Attempt, isOwn: boolean): Write => {
+  const { limit, hold, after, now, move } = attempt;
+  const { before, diff } = move;
+  const isEndless = isOwn || limit.period === 'total' || hold.period === 'total';
+  const hasRoom: Condition = [lentName(hold), '<= or absent', limit.max - diff];
+  const limits: Condition[] = isOwn
+    ? [
+        [MAX, '=', limit.max],
+        [PERIOD, '=', limit.period],
+      ]
+    : [[MAX, 'is absent']];
   return {
-    update: `SET #mark = :after${ends} ADD #used :diff`,
-    condition: conditions.join(' AND '),
+    set: {
+      [name]: after,
+      ...(!isEndless && { [TTL_ATTRIBUTE]: Math.ceil((now + LIFE_MS) / 1_000) }),
+    },
+    add: { [lentName(hold)]: diff },
+    conditions: [
+      before === undefined ? [name, 'is absent'] : [name, '=', before],
+      ...(diff > 0 ? [hasRoom, ...limits] : []),
+    ],
   };
 };
 
@@ -75,30 +87,13 @@ export const createCounters = (table: Table) => {
   };
 
   const send = async (counter: Counter, name: string, attempt: Attempt): Promise<WriteResult> => {
-    const { limit, hold, after, now, move } = attempt;
-    const { before, diff } = move;
+    const { limit, move } = attempt;
     // A condition cannot tell an absent count from one that is too high.
-    if (diff > limit.max) return DENIED;
+    if (move.diff > limit.max) return DENIED;
     const wasUncertain = counter.isUncertain;
     counter.isUncertain = true;
-    const result = await table.apply(counter.budget, writeOf(attempt, limit !== counter.fallback), {
-      names: {
-        '#mark': name,
-        '#used': lentName(hold),
-        '#max': MAX,
-        '#period': PERIOD,
-        '#ttl': TTL_ATTRIBUTE,
-      },
-      values: {
-        ':before': before,
-        ':after': after,
-        ':diff': diff,
-        ':least': limit.max - diff,
-        ':max': limit.max,
-        ':period': limit.period,
-        ':ttl': Math.ceil((now + LIFE_MS) / 1_000),
-      },
-    });
+    const write = writeOf(name, attempt, limit !== counter.fallback);
+    const result = await table.apply(counter.budget, ...expressed(write));
     counter.isUncertain = wasUncertain || result.mayBeDuplicated;
     return result;
   };

@@ -1,5 +1,5 @@
 import type { Hold } from '../../budget-store.ts';
-import { bindRemoved } from '../meter-writes.ts';
+import { counts, expressed, joined, type Write } from '../item-write.ts';
 import type { Item, Table, WriteResult } from '../table.ts';
 import {
   borrowersIn,
@@ -30,97 +30,54 @@ type GrantParts = {
 
 /** Moves dollars between the item of a budget and the items of meters. Every write of it may be repeated. */
 export const createTransfers = (table: Table) => {
-  /** Notes in the budget's item that an item has returned so much. */
-  const takeBack = async (hold: Hold, { key, returned, taken }: Share): Promise<void> => {
-    await table.apply(
-      hold.budget,
-      {
-        update: 'SET #taken = :returned ADD #lent :less',
-        condition: taken > 0 ? '#taken = :taken' : 'attribute_not_exists(#taken)',
-      },
-      {
-        names: { '#taken': takenName(hold, key), '#lent': lentName(hold) },
-        values: { ':returned': returned, ':taken': taken, ':less': taken - returned },
-      },
-    );
-  };
+  const apply = (key: string, write: Write) => table.apply(key, ...expressed(write));
+
+  /** Notes in the budget's item that items have returned so much. */
+  const takingBack = (hold: Hold, returning: Share[]): Write => ({
+    set: Object.fromEntries(returning.map(({ key, returned }) => [takenName(hold, key), returned])),
+    add: { [lentName(hold)]: -returnedBy(returning) },
+    conditions: returning.map(({ key, taken }) => counts(takenName(hold, key), taken)),
+  });
 
   /** Gives an item what was granted to it, which a process that died has not. */
-  const complete = async (hold: Hold, share: Share): Promise<void> => {
-    const { key, received, granted } = share;
-    await table.apply(
-      key,
-      {
-        update: 'SET #received = :granted ADD #room :more',
-        condition: received > 0 ? '#received = :received' : 'attribute_not_exists(#received)',
-      },
-      {
-        names: { '#received': receivedName(hold), '#room': roomName(hold) },
-        values: { ':granted': granted, ':received': received, ':more': pendingOf(share) },
-      },
-    );
-  };
+  const completing = (hold: Hold, share: Share): Write => ({
+    set: { [receivedName(hold)]: share.granted },
+    add: { [roomName(hold)]: pendingOf(share) },
+    conditions: [counts(receivedName(hold), share.received)],
+  });
 
   /** Takes room out of an item; false if it has changed since. */
-  const withdraw = async (hold: Hold, share: Share, amount: number): Promise<boolean> => {
-    const { key, returned } = share;
-    const { applied } = await table.apply(
-      key,
-      {
-        update: 'SET #returned = :after ADD #room :less',
-        condition: `#room >= :amount AND ${returned > 0 ? '#returned = :returned' : 'attribute_not_exists(#returned)'}`,
-      },
-      {
-        names: { '#returned': returnedName(hold), '#room': roomName(hold) },
-        values: {
-          ':after': returned + amount,
-          ':less': -amount,
-          ':amount': amount,
-          ':returned': returned,
-        },
-      },
-    );
+  const withdraw = async (hold: Hold, { key, returned }: Share, amount: number) => {
+    const room = roomName(hold);
+    const { applied } = await apply(key, {
+      set: { [returnedName(hold)]: returned + amount },
+      add: { [room]: -amount },
+      conditions: [[room, '>=', amount], counts(returnedName(hold), returned)],
+    });
     // What an earlier copy has withdrawn is seen when the item is read again.
     return applied;
   };
 
   /** Grants an item so much, on condition that the budget has it, with what others have returned. */
-  const grant = async (
+  const grant = (
     hold: Hold,
-    share: Share,
+    { key, granted }: Share,
     { amount, max, past, returning }: GrantParts,
   ): Promise<WriteResult> => {
-    const removed = bindRemoved(past);
-    const removal = past.length > 0 ? ` REMOVE ${Object.keys(removed).join(', ')}` : '';
-    const { granted } = share;
-    const names: Record<string, string> = { '#granted': grantedName(hold, share.key) };
-    const values: Record<string, number> = { ':granted': granted, ':after': granted + amount };
-    const sets = ['#granted = :after'];
-    const conditions = [granted > 0 ? '#granted = :granted' : 'attribute_not_exists(#granted)'];
-    for (const [index, { key, returned, taken }] of returning.entries()) {
-      names[`#taken${index}`] = takenName(hold, key);
-      values[`:returned${index}`] = returned;
-      values[`:taken${index}`] = taken;
-      sets.push(`#taken${index} = :returned${index}`);
-      conditions.push(
-        taken > 0 ? `#taken${index} = :taken${index}` : `attribute_not_exists(#taken${index})`,
-      );
-    }
-    const more = amount - returnedBy(returning);
-    return table.apply(
+    const lent = lentName(hold);
+    const least = max - amount + returnedBy(returning);
+    return apply(
       hold.budget,
-      {
-        update: `SET ${sets.join(', ')} ADD #lent :more${removal}`,
-        condition: [
-          '#max = :max',
-          '(attribute_not_exists(#lent) OR #lent <= :least)',
-          ...conditions,
-        ].join(' AND '),
-      },
-      {
-        names: { ...names, '#lent': lentName(hold), '#max': MAX, ...removed },
-        values: { ...values, ':more': more, ':max': max, ':least': max - more },
-      },
+      joined(takingBack(hold, returning), {
+        set: { [grantedName(hold, key)]: granted + amount },
+        remove: past,
+        add: { [lent]: amount },
+        conditions: [
+          [MAX, '=', max],
+          [lent, '<= or absent', least],
+          counts(grantedName(hold, key), granted),
+        ],
+      }),
     );
   };
 
@@ -134,8 +91,8 @@ export const createTransfers = (table: Table) => {
   /** Completes the returns that processes have begun, and for those that died the grants; only some may be needed. */
   const finish = async (hold: Hold, shares: Share[]): Promise<void> => {
     for (const share of shares) {
-      if (share.returned > share.taken) await takeBack(hold, share);
-      if (pendingOf(share) > 0) await complete(hold, share);
+      if (share.returned > share.taken) await apply(hold.budget, takingBack(hold, [share]));
+      if (pendingOf(share) > 0) await apply(share.key, completing(hold, share));
     }
   };
 
