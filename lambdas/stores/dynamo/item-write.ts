@@ -1,3 +1,4 @@
+import { createLruCache } from '../../support/lru-cache.ts';
 import type { Bindings, ConditionalWrite } from './table.ts';
 
 type Comparison = '=' | '<' | '<=' | '>' | '>=';
@@ -40,54 +41,103 @@ export const joined = (one: Write, other: Write): Write => ({
   conditions: [...(one.conditions ?? []), ...(other.conditions ?? [])],
 });
 
-/** The write as `Table.apply` takes it. */
-export const expressed = (write: Write): [ConditionalWrite, Bindings] => {
-  const names: Record<string, string> = {};
-  const values: Record<string, unknown> = {};
-  const placeholders = new Map<string, string>();
-  const name = (attribute: string): string => {
-    let placeholder = placeholders.get(attribute);
-    if (placeholder === undefined) {
-      placeholder = `#n${placeholders.size}`;
-      placeholders.set(attribute, placeholder);
-      names[placeholder] = attribute;
-    }
-    return placeholder;
-  };
+const attributeIn = (operand: unknown): string | undefined =>
+  typeof operand === 'object' && operand !== null && 'attribute' in operand
+    ? String(operand.attribute)
+    : undefined;
+
+const listed = (verb: string, parts: string[]): string =>
+  parts.length > 0 ? `${verb} ${parts.join(', ')} ` : '';
+
+const express = (
+  { set = {}, remove = [], add = {}, conditions = [], returns }: Write,
+  attributes: string[],
+): ConditionalWrite => {
   let bound = 0;
-  const value = (given: unknown): string => {
-    const placeholder = `:v${bound}`;
+  const name = (attribute: string): string => `#n${attributes.indexOf(attribute)}`;
+  const value = (): string => {
     bound += 1;
-    values[placeholder] = given;
-    return placeholder;
+    return `:v${bound - 1}`;
   };
-  const clause = (verb: string, parts: string[]): string =>
-    parts.length > 0 ? `${verb} ${parts.join(', ')} ` : '';
-  const { set = {}, remove = [], add = {}, conditions = [], returns } = write;
-  const update =
-    clause(
-      'SET',
-      Object.keys(set).map((attribute) => `${name(attribute)} = ${value(set[attribute])}`),
-    ) +
-    clause('REMOVE', remove.map(name)) +
-    clause(
-      'ADD',
-      Object.keys(add).map((attribute) => `${name(attribute)} ${value(add[attribute])}`),
-    );
+  const sets = Object.keys(set).map((one) => `${name(one)} = ${value()}`);
+  const removes = remove.map(name);
+  const adds = Object.keys(add).map((one) => `${name(one)} ${value()}`);
   const condition = conditions.map(([attribute, operator, right]) => {
     const left = name(attribute);
     if (operator === 'is absent') return `attribute_not_exists(${left})`;
     const [comparison, , mayBeAbsent] = operator.split(' ');
-    const isAttribute = typeof right === 'object' && right !== null && 'attribute' in right;
-    const compares = `${left} ${comparison} ${isAttribute ? name(String(right.attribute)) : value(right)}`;
+    const other = attributeIn(right);
+    const compares = `${left} ${comparison} ${other === undefined ? value() : name(other)}`;
     return mayBeAbsent ? `(attribute_not_exists(${left}) OR ${compares})` : compares;
   });
-  return [
-    {
-      update,
-      ...(condition.length > 0 && { condition: condition.join(' AND ') }),
-      ...(returns && { returns }),
-    },
-    { names, values, isExact: true },
-  ];
+  return {
+    update: listed('SET', sets) + listed('REMOVE', removes) + listed('ADD', adds),
+    ...(condition.length > 0 && { condition: condition.join(' AND ') }),
+    ...(returns && { returns }),
+  };
+};
+
+/** Expressions by the shapes of writes, of which there are few: to make one takes 8 us. */
+const expressions = createLruCache<ConditionalWrite>(500);
+const NAMES: string[] = [];
+const VALUES: string[] = [];
+const CODES = new Map<string, string>();
+/** In a shape, operators are characters before this one, and attributes those from it on. */
+const FIRST = 0x100;
+
+const codeOf = (operator: string): string => {
+  const known = CODES.get(operator);
+  if (known !== undefined) return known;
+  const code = String.fromCharCode(CODES.size + 1);
+  CODES.set(operator, code);
+  return code;
+};
+
+/** The write as `Table.apply` takes it. */
+export const expressed = (write: Write): [ConditionalWrite, Bindings] => {
+  const { set, remove = [], add, conditions = [], returns = '' } = write;
+  const attributes: string[] = [];
+  const names: Record<string, string> = {};
+  const values: Record<string, unknown> = {};
+  let shape = '';
+  let bound = 0;
+  const name = (attribute: string): void => {
+    let index = attributes.indexOf(attribute);
+    if (index < 0) {
+      index = attributes.push(attribute) - 1;
+      NAMES[index] ??= `#n${index}`;
+      names[NAMES[index]] = attribute;
+    }
+    shape += String.fromCharCode(FIRST + index);
+  };
+  const value = (given: unknown): void => {
+    VALUES[bound] ??= `:v${bound}`;
+    values[VALUES[bound]] = given;
+    bound += 1;
+  };
+  shape += codeOf(returns);
+  for (const attribute in set) {
+    name(attribute);
+    value(set[attribute]);
+  }
+  shape += codeOf('remove');
+  for (const attribute of remove) name(attribute);
+  shape += codeOf('add');
+  for (const attribute in add) {
+    name(attribute);
+    value(add[attribute]);
+  }
+  for (const [attribute, operator, right] of conditions) {
+    shape += codeOf(operator);
+    name(attribute);
+    const other = attributeIn(right);
+    if (other !== undefined) name(other);
+    else if (operator !== 'is absent') value(right);
+  }
+  let expression = expressions.get(shape);
+  if (!expression) {
+    expression = express(write, attributes);
+    expressions.set(shape, expression);
+  }
+  return [expression, { names, values, isExact: true }];
 };
