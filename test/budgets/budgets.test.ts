@@ -316,20 +316,24 @@ describe('a response without a further slice', () => {
 });
 
 describe('what is paid', () => {
-  test('failed attempts that were billed are paid', async () => {
-    const { key, path } = await underBudget(1);
-    // Leaves a connection that the first attempt uses.
-    await read(await lab.ask({ key, model: 'test/both', order: 'output=20' }));
-    const before = lab.provider.invoices.length;
-    const paid = (await lab.budget(path)).spent_usd;
-    const { status } = await read(
-      await lab.ask({ key, model: 'test/both', order: 'output=20 breaks=0' }),
-    );
-    expect(status).toBeGreaterThanOrEqual(500);
-    const { spent_usd } = await lab.budget(path);
-    expect(lab.provider.invoices.length - before).toBe(2);
-    expect(spent_usd).toBeGreaterThan(paid);
-  });
+  test.each([{ cached: 'read=0' }, { cached: 'read=0.9 write=0.1' }, { cached: 'write=0.5' }])(
+    'a failed attempt that was billed is paid with the one that answers, to the nano-dollar, at $cached',
+    async ({ cached }) => {
+      const { key, path } = await underBudget(1);
+      const before = lab.provider.invoices.length;
+      const order = `output=200 breaks=0 ${cached}`;
+      const { status } = await read(
+        await lab.ask({ key, model: 'test/both', order, words: 4_000 }),
+      );
+      expect(status).toBe(200);
+      const invoices = lab.provider.invoices.slice(before);
+      expect(invoices.map(({ model }) => model)).toEqual(['claude-breaking', 'claude-chat']);
+      expect(invoices.every(({ nanos }) => nanos > 1_000_000)).toBe(true);
+      await expect
+        .poll(() => lab.budget(path))
+        .toMatchObject({ spent_usd: dollarsOf(invoices), leased_usd: 0 });
+    },
+  );
 
   test.each([
     { max: 1, status: 200, copies: 2 },

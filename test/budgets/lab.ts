@@ -4,13 +4,13 @@ import type { LocalStores } from '../../local/local-stores.ts';
 import { startLocal } from '../../local/start.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { modelOn, targetAt } from '../support/models.ts';
-import { type Invoice, PRICES, startMeteredProvider } from './metered-provider.ts';
+import { BREAKING, type Invoice, PRICES, startMeteredProvider } from './metered-provider.ts';
 
 const NOON = Date.parse('2026-11-24T12:00:05Z');
 export const ROUTES = ['/v1/chat/completions', '/v1/messages', '/v1/responses'] as const;
 export type Route = (typeof ROUTES)[number];
 
-/** Models on the provider, one of each protocol, one that fails over between both, and one with a kind without a price. */
+/** Models on the provider, one of each protocol, one that fails over, and one with a kind without a price. */
 export const modelsAt = (url: string): Model[] => {
   const target = (protocol: 'chat' | 'messages', extra = {}) =>
     targetAt(url, {
@@ -25,9 +25,13 @@ export const modelsAt = (url: string): Model[] => {
   return [
     modelOn([target('chat')], { id: 'test/chat' }),
     modelOn([target('messages')], { id: 'test/messages' }),
-    modelOn([target('chat', { upstream: 'first' }), target('messages', { upstream: 'second' })], {
-      id: 'test/both',
-    }),
+    modelOn(
+      [
+        target('messages', { upstream: 'first', model: BREAKING }),
+        target('chat', { upstream: 'second' }),
+      ],
+      { id: 'test/both' },
+    ),
     modelOn([target('messages', { upstream: 'unpriced', prices: unpriced })], {
       id: 'test/unpriced',
     }),

@@ -17,6 +17,8 @@ export const PRICES = {
 /** One request as the provider bills it: every token that it generated, also those that no client read. */
 export type Invoice = { model: string; nanos: number; output: number; isOver: boolean };
 
+export const BREAKING = 'claude-breaking';
+
 /** How a provider answers a prompt, from the words `input=` and so on in its last turn. */
 type Order = {
   /** Tokens of output that it generates if it is not stopped. */
@@ -27,7 +29,7 @@ type Order = {
   /** Milliseconds before each event, and tokens in it. */
   pace: number;
   chunk: number;
-  /** Breaks off after so many tokens. */
+  /** The model `BREAKING` breaks off after so many tokens. */
   breaks: number;
   /** Closes a connection that has carried a request before, without a byte, once it has read and billed this one. */
   closes: boolean;
@@ -152,7 +154,8 @@ const readAsked = (body: string): Asked => {
   const { model, max_tokens, max_completion_tokens, ...rest }: Body & Record<string, unknown> =
     JSON.parse(body);
   const text = textsIn(rest.messages).join(' ');
-  const order = orderIn(text.slice(-300));
+  const ordered = orderIn(text.slice(-300));
+  const order = model === BREAKING ? ordered : { ...ordered, breaks: Number.POSITIVE_INFINITY };
   const wanted = order.tool > 0 ? order.tool : order.output;
   const input = order.counts * (tokensOf(text) + tokensOf(textsIn(rest.system).join(' ')) + 8);
   return {
@@ -193,6 +196,8 @@ const generate = async (
   if (isMessages) response.write(messages.begin(input, order));
   for (let n = 0; n < most && !isGone; n += chunk) {
     if (n >= order.breaks) {
+      // It has stated one when it began.
+      bill(Math.max(0, Number(isMessages) - n));
       await setTimeout(20);
       response.destroy();
       return;
