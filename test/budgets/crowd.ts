@@ -38,7 +38,12 @@ const FRESH: [number, number] = [500, 4_500];
 const TOKENS_PER_EVENT = 8;
 /** 80 tokens a second. */
 const EVENT_MS = 100;
-const WORDS = 'some words of text ';
+/** Four tokens; words would be twice the bytes, which a thousand agents send again at each 429. */
+const WORDS = '; , . : ';
+/** Between the first requests of two agents. */
+const ARRIVAL_MS = 10;
+/** A caller doubles its wait at each 429 up to this many times. */
+const LONGEST_WAIT = 8;
 const PATHS = ['/v1/messages', '/v1/chat/completions'];
 const TROUBLES: Trouble[] = ['slow', 'twice', 'lost answer', 'reset', 'throttled', 'late'];
 
@@ -242,12 +247,13 @@ export const startCrowd = async (crowd: Crowd) => {
       if (provider.billed() < 0.95 * max) tally.early += 1;
       return 'used up';
     }
-    if (status !== 429 && status !== 503) throw new Error(`${status} ${text}`);
+    if (![408, 429, 503].includes(status)) throw new Error(`${status} ${text}`);
     return Number(headers.get('retry-after-ms') ?? 1_000);
   };
 
   /** Sends requests until the budget is used up. */
   const work = async (agent: number): Promise<void> => {
+    await pause(agent * ARRIVAL_MS);
     let request = bodyOf(random, crowd);
     let waits = 0;
     while (crowd.killEvery === 0 || waits < MOST_WAITS) {
@@ -260,7 +266,7 @@ export const startCrowd = async (crowd: Crowd) => {
       if (outcome === 'used up') return;
       waits = outcome === 'served' ? 0 : waits + 1;
       if (outcome === 'served') request = bodyOf(random, crowd);
-      else await pause(outcome);
+      else await pause(outcome * Math.min(LONGEST_WAIT, 2 ** (waits - 1)));
     }
   };
 
