@@ -1,7 +1,7 @@
 /**
  * CPU of the whole router per request and per event, as multiples of D, a proxy that parses nothing, next to other
  * gateways: `npm run bench:gateway`, or `-- 60` for a minute per row, and `-- 20 HEAD~1` with a column of an earlier commit,
- * or `-- 20 HEAD~1 agent` of the rows alone that the pattern names.
+ * or `-- 20 HEAD~1 agent` of the rows alone that the pattern names (`-- 20 '' agent` without the column).
  * bench/README.md says how to read the table.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -147,7 +147,7 @@ const runAll = async (parties: Parties, upstream: Target) => {
 
 const folder = mkdtempSync(join(tmpdir(), 'bench-'));
 try {
-  const { upstream, ...parties } = await startParties(folder, process.argv[3]);
+  const { upstream, ...parties } = await startParties(folder, process.argv[3] || undefined);
   await runAll(parties, upstream);
 } finally {
   stopAll();

@@ -12,7 +12,9 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import type { Caller } from '../lambdas/keys/authenticate.ts';
 import type { Admission } from '../lambdas/metering/admission.ts';
+import { holdAt } from '../lambdas/metering/budgets.ts';
 import { createMeter } from '../lambdas/metering/meter.ts';
+import { createDynamoBudgetStore } from '../lambdas/stores/dynamo/budgets/budget-store.ts';
 import { createDynamoMeterStore } from '../lambdas/stores/dynamo/meter-store.ts';
 import { createDynamoRecordStore } from '../lambdas/stores/dynamo/record-store.ts';
 import type { RequestRecord } from '../lambdas/stores/record-store.ts';
@@ -74,7 +76,21 @@ const callerWith = ({ rpm = 1e6, quota = 1e6 }: { rpm?: number; quota?: number }
   meterId: newId('mtr'),
   plan: { id: 'plan', rpm, quota, period: 'month' },
 });
-const admit = (caller: Caller) => meter.admit(caller, newId('req'));
+/** 20 cents at most, of which 15 are for 10,000 tokens of input and the rest for 1,024 of output. */
+const LEASE = { nanos: 200_000_000, fixed: 150_000_000, perToken: 48_828 };
+const admit = (caller: Caller) =>
+  meter.admit(caller, newId('req'), caller.budgets ? { lease: LEASE } : {});
+/** The key of a project with a budget that no bench spends. */
+const underBudget = async (): Promise<Caller> => {
+  const owner = { scope: 'project', id: newId('key'), period: 'total' as const };
+  const budgets = createDynamoBudgetStore({
+    client: createSdkClient(client, systemClock),
+    tableName,
+  });
+  const budget = { ...owner, name: '', max: 1e15, isPaused: false, setBy: '', setAt: 0 };
+  await budgets.setBudget(budget, holdAt(owner, 0));
+  return { ...callerWith(), projectId: owner.id, budgets: ['project/total'] };
+};
 
 const settle = async (caller: Caller, verbs: ('charge' | 'refund' | 'finished')[]) => {
   const admission = await admit(caller);
@@ -163,6 +179,8 @@ const measureCalls = async (): Promise<void> => {
   print('calls of the table, a request', 'writes', 'reads', '$/million');
   const busy = callerWith();
   await row('answered, streamed or whole', () => settle(busy, ['charge', 'finished']));
+  const budgeted = await underBudget();
+  await row('answered, under a budget', () => settle(budgeted, ['charge', 'finished']));
   await row('failed, also in mid-stream', () => settle(busy, ['refund', 'finished']));
   await row('the record of either', () => records.putRecord(newRecord(busy), 1));
   const atLimit = async (plan: { rpm?: number; quota?: number }) => {
@@ -228,6 +246,7 @@ const race = async (runs: Record<string, () => Promise<unknown>>): Promise<Map<s
 
 const measureLatency = async (): Promise<void> => {
   const caller = callerWith();
+  const budgeted = await underBudget();
   const bare = new UpdateCommand({
     TableName: tableName,
     Key: { [PARTITION_KEY]: 'bare' },
@@ -236,12 +255,17 @@ const measureLatency = async (): Promise<void> => {
     ExpressionAttributeValues: { ':one': 1 },
   });
   let admission: Admission | undefined;
+  let leased: Admission | undefined;
   const times = await race({
     'one bare UpdateItem': () => client.send(bare),
     'admit, before the upstream': async () => {
       admission = await admit(caller);
     },
+    'admit, under a budget': async () => {
+      leased = await admit(budgeted);
+    },
     'charge, after the end': async () => admission?.charge(),
+    'charge, under a budget': async () => leased?.charge(),
     'record, next to the charge': () => records.putRecord(newRecord(caller), 1),
   });
   const unit = times.get('one bare UpdateItem') ?? 1;

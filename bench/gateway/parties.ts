@@ -39,7 +39,7 @@ const routersOf = async (
   catalog: string,
   revision: string | undefined,
 ): Promise<Record<string, Launch>> => {
-  const { key, stores } = await startStores();
+  const { key, budgeted, stores } = await startStores();
   const { file } = bundle({ ...WEB_BUNDLE, outdir: folder, catalog });
   const apart = bundle({
     ...{ ...WEB_BUNDLE, entry: 'bench/gateway/store-apart.ts' },
@@ -56,6 +56,11 @@ const routersOf = async (
     tie(store.pid, OTHERS_CORE);
     launches[name] = async () => ({ ...(await startRouter(file, environmentOn(store))), headers });
   }
+  const instant = environmentOn(stores['instant store']);
+  launches['with a budget'] = async () => ({
+    ...(await startRouter(file, instant)),
+    headers: { authorization: `Bearer ${budgeted}` },
+  });
   if (revision !== undefined) {
     const earlier = await bundlerOf(revision, join(folder, 'sources'));
     const { file: other } = earlier.bundle({
@@ -63,8 +68,10 @@ const routersOf = async (
       outdir: join(folder, 'earlier'),
       catalog,
     });
-    const env = environmentOn(stores['instant store']);
-    launches[revision.slice(0, 10)] = async () => ({ ...(await startRouter(other, env)), headers });
+    launches[revision.slice(0, 10)] = async () => ({
+      ...(await startRouter(other, instant)),
+      headers,
+    });
   }
   return launches;
 };

@@ -3,7 +3,9 @@ import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import type { Model, Target } from '../../lambdas/catalog/catalog.ts';
 import type { RouterEnv } from '../../lambdas/env.ts';
 import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
+import { holdAt } from '../../lambdas/metering/budgets.ts';
 import { UPSTREAM_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
+import { createDynamoBudgetStore } from '../../lambdas/stores/dynamo/budgets/budget-store.ts';
 import { createDynamoStores } from '../../lambdas/stores/dynamo/stores.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { createLocalDynamoClient, LOCAL_AWS } from '../../local/local-aws.ts';
@@ -54,6 +56,22 @@ const createKeys = async (endpoint: string, count: number): Promise<string[]> =>
   return keys;
 };
 
+/** A key of a project with a budget that no bench spends. */
+const createBudgetedKey = async (endpoint: string): Promise<string> => {
+  const client = createLocalDynamoClient(endpoint, 10_000);
+  const stores = createDynamoStores({ client, tableNames: TABLES });
+  const lifecycle = createKeyLifecycle({ ...stores, clock: systemClock, randomBytes });
+  const period = 'total' as const;
+  const ids = { projectId: 'bench', planId: 'bench' };
+  const { key } = await lifecycle.create({ ...ids, budgets: [`project/${period}`] });
+  const budgets = createDynamoBudgetStore({ client, tableName: TABLES.meters });
+  const owner = { scope: 'project', id: 'bench', period };
+  const budget = { ...owner, name: 'bench', max: 1e15, isPaused: false, setBy: 'bench', setAt: 0 };
+  await budgets.setBudget(budget, holdAt(owner, 0));
+  client.destroy();
+  return key;
+};
+
 /** Copies keys and plans, so that one key is known to both. */
 const copyKeys = async (from: string, to: string): Promise<void> => {
   const [source, target] = [from, to].map((endpoint) =>
@@ -93,5 +111,6 @@ export const startStores = async (count = 1) => {
   const dynalite = await start<Store>('dynalite.ts');
   const keys = await createKeys(dynalite.dynamo, count);
   await copyKeys(dynalite.dynamo, instant.dynamo);
-  return { key: keys[0] ?? '', keys, stores: { 'instant store': instant, dynalite } };
+  const budgeted = await createBudgetedKey(instant.dynamo);
+  return { key: keys[0] ?? '', budgeted, keys, stores: { 'instant store': instant, dynalite } };
 };

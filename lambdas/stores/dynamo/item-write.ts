@@ -85,6 +85,12 @@ const CODES = new Map<string, string>();
 /** In a shape, operators are characters before this one, and attributes those from it on. */
 const FIRST = 0x100;
 
+const placeholderAt = (made: string[], prefix: string, index: number): string => {
+  const known = made[index] ?? `${prefix}${index}`;
+  made[index] = known;
+  return known;
+};
+
 const codeOf = (operator: string): string => {
   const known = CODES.get(operator);
   if (known !== undefined) return known;
@@ -105,14 +111,12 @@ export const expressed = (write: Write): [ConditionalWrite, Bindings] => {
     let index = attributes.indexOf(attribute);
     if (index < 0) {
       index = attributes.push(attribute) - 1;
-      NAMES[index] ??= `#n${index}`;
-      names[NAMES[index]] = attribute;
+      names[placeholderAt(NAMES, '#n', index)] = attribute;
     }
     shape += String.fromCharCode(FIRST + index);
   };
   const value = (given: unknown): void => {
-    VALUES[bound] ??= `:v${bound}`;
-    values[VALUES[bound]] = given;
+    values[placeholderAt(VALUES, ':v', bound)] = given;
     bound += 1;
   };
   shape += codeOf(returns);
