@@ -24,8 +24,10 @@ let role: () => Promise<typeof ROLE>;
 const ENDPOINTS = {
   'runtime-chat': ['runtime', '/openai/v1', 'chat'],
   'runtime-messages': ['runtime', '/anthropic', 'messages'],
+  'runtime-responses': ['runtime', '/openai/v1', 'responses'],
   'mantle-chat': ['mantle', '/v1', 'chat'],
   'mantle-messages': ['mantle', '/anthropic', 'messages'],
+  'mantle-responses': ['mantle', '/v1', 'responses'],
 } as const;
 const NAMES = Object.keys(ENDPOINTS) as (keyof typeof ENDPOINTS)[];
 

@@ -5,6 +5,7 @@ import { SignatureV4 } from '@smithy/signature-v4';
 import { vi } from 'vitest';
 import { acceptsAll, listen } from '../../local/loopback.ts';
 import { Sha256 } from './aws-sha256.ts';
+import { helloAt } from './strict-upstream/vendors.ts';
 import { chatWire, messagesWire } from './translate.ts';
 
 export const ROLE = {
@@ -28,11 +29,18 @@ const MESSAGES = messagesWire([
   { type: 'message_stop' },
 ]);
 
+const RESPONSES = helloAt('/responses');
+
 /** What AWS serves at which path, by the name in the host. */
 const PATHS: Record<string, Record<string, string>> = {
-  runtime: { '/openai/v1/chat/completions': CHAT, '/anthropic/v1/messages': MESSAGES },
+  runtime: {
+    '/openai/v1/chat/completions': CHAT,
+    '/openai/v1/responses': RESPONSES,
+    '/anthropic/v1/messages': MESSAGES,
+  },
   mantle: {
     '/v1/chat/completions': CHAT,
+    '/v1/responses': RESPONSES,
     '/openai/v1/chat/completions': CHAT,
     '/anthropic/v1/messages': MESSAGES,
   },
