@@ -47,7 +47,13 @@ const openFirst = async (browser: Browser, url: string, text: string) => {
     const session = await context.newCDPSession(page);
     await session.send('Network.enable');
     const sent = { requests: 0, bytes: 0 };
-    session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+    // An image of a style is a data: URL, which crosses no network.
+    const ofStyles = new Set<string>();
+    session.on('Network.requestWillBeSent', ({ requestId, request }) => {
+      if (request.url.startsWith('data:')) ofStyles.add(requestId);
+    });
+    session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+      if (ofStyles.has(requestId)) return;
       sent.requests += 1;
       sent.bytes += encodedDataLength;
     });
