@@ -5,8 +5,8 @@ import {
   timeoutError,
 } from '../http-client/connections.ts';
 import type { ResponseHead } from '../http-client/response-head.ts';
+import { joinBytes } from '../support/bytes.ts';
 import type { Clock } from '../support/clock.ts';
-import { joinBytes } from '../support/join-bytes.ts';
 
 export type Timeouts = {
   /** Until the socket is connected, TLS handshake included. */

@@ -3,8 +3,8 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { JsonSource } from '../protocols/bytes/json.ts';
 import type { Raw } from '../protocols/bytes/raw.ts';
+import { encodePieces } from '../support/bytes.ts';
 import { invalidRequest } from '../support/errors.ts';
-import { encodePieces } from '../support/utf8.ts';
 import { invalidBody, parseJsonObject } from './json-text.ts';
 import type { HttpRequest } from './read-event.ts';
 

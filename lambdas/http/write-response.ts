@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { encodePieces } from '../support/utf8.ts';
+import { encodePieces } from '../support/bytes.ts';
 import { gzipInto, gzipText, isGzip } from './content-encoding.ts';
 import type { PlatformResponse, Texts } from './stages.ts';
 

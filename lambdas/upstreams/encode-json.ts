@@ -1,8 +1,7 @@
 import { isAscii } from 'node:buffer';
 import type { Json, JsonSource } from '../protocols/bytes/json.ts';
 import { moveStrings } from '../protocols/bytes/move-strings.ts';
-import type { Bytes } from '../support/bytes.ts';
-import { encodePieces } from '../support/utf8.ts';
+import { type Bytes, encodePieces } from '../support/bytes.ts';
 
 /** Bytes of a body of which the long strings are worth finding. */
 const LARGE_BODY = 24_576;

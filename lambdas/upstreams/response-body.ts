@@ -1,6 +1,6 @@
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
+import { joinBytes } from '../support/bytes.ts';
 import type { Clock } from '../support/clock.ts';
-import { joinBytes } from '../support/join-bytes.ts';
 import { IDLE, type Wait } from './deadlines.ts';
 
 /** The bytes of a response, in pieces of any size. */

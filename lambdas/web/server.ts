@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { HttpHandler } from '../http/create-http-handler.ts';
 import { methodNotAllowed } from '../http/read-address.ts';
 import type { HttpEvent } from '../http/read-event.ts';
+import { joinBytes } from '../support/bytes.ts';
 import { type Clock, MAX_INVOCATION_MS } from '../support/clock.ts';
 import { type ApiError, apiError, invalidRequest } from '../support/errors.ts';
 import type { RandomBytes } from '../support/ids.ts';
-import { joinBytes } from '../support/join-bytes.ts';
 import { closeServer, createDrain, createInFlight } from './connections.ts';
 import { createHttpErrors, type HttpErrors, parserError } from './http-errors.ts';
 import { type RequestHead, readHead, splitTarget } from './request-head.ts';

@@ -1,5 +1,4 @@
-import type { Bytes } from '../../support/bytes.ts';
-import { encodePieces } from '../../support/utf8.ts';
+import { type Bytes, encodePieces } from '../../support/bytes.ts';
 import type { Json, JsonSource } from './json.ts';
 import { END, START } from './outline.ts';
 import { joinPieces, type Raw, sliceOf } from './raw.ts';

@@ -1,5 +1,4 @@
 import type { Raw } from './raw.ts';
-import { endOfString } from './strings.ts';
 
 /** A number that JavaScript would write in another way, by the way to it from the outermost value. */
 export type Place = {
@@ -45,6 +44,7 @@ export const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
 export const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
+const BACKSLASH = 0x5c;
 const NUMBER = /[-+.\deE]*/y;
 const WORD = /[a-z]*/y;
 const PLAIN = /^(?:[1-9]\d*|0|-[1-9]\d*)$/;
@@ -150,6 +150,17 @@ const createLevels = (limits: Limits) => {
 
 const isNumber = (code: number): boolean => (code >= 0x30 && code <= 0x39) || code === 0x2d;
 const isLetter = (code: number): boolean => code >= 0x61 && code <= 0x7a;
+
+/** Index of the quote that closes a string whose content begins at `from`; the text's end if none does. */
+const endOfString = (text: string, from: number): number => {
+  for (let quote = text.indexOf('"', from); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    let start = quote;
+    while (start > from && text.charCodeAt(start - 1) === BACKSLASH) start -= 1;
+    // Escaped by an odd number of backslashes.
+    if ((quote - start) % 2 === 0) return quote;
+  }
+  return text.length;
+};
 
 /** Where the string, the number or the word ends that begins at a place; a sign has no end. */
 const endOfToken = (code: number, text: string, start: number): number | undefined => {

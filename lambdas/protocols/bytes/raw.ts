@@ -1,5 +1,4 @@
-import type { Bytes } from '../../support/bytes.ts';
-import { encodePieces } from '../../support/utf8.ts';
+import { type Bytes, encodePieces } from '../../support/bytes.ts';
 
 /** A JSON text as it was received: its bytes in UTF-8, without a byte order mark, or its characters. Places count either. */
 export type Raw = string | Buffer;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { encodePieces } from '../../../lambdas/support/utf8.ts';
+import { encodePieces } from '../../../lambdas/support/bytes.ts';
 
 test.each([
   ['no character', ''],
