@@ -11,7 +11,7 @@ import { calibrate } from './catalog/calibrate.ts';
 import type { Model } from './catalog/catalog.ts';
 import { countingOf } from './catalog/estimate-tokens.ts';
 import { presetOf } from './catalog/preset-age.ts';
-import { createCheckModels, unknownWords } from './catalog/scope.ts';
+import { createCheckModels } from './catalog/scope.ts';
 import { createHistoryJob, type HistoryJob } from './history/history-job.ts';
 import { type HttpEvent, pathOf } from './http/read-event.ts';
 import { createKeyLifecycle } from './keys/lifecycle.ts';
@@ -84,7 +84,6 @@ export const createAdmin = (parts: AdminParts): Admin => {
     lifecycle,
     checkModels,
     presetOf,
-    unknownWords,
     readQuotas: createReadQuotas(parts),
     calibrate: (receipts, target) => calibrate(receipts, countingOf(target)),
     admitKey: createAdmitKey(parts),

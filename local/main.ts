@@ -1,6 +1,5 @@
 import { PROGRAM } from '#program';
 import { checkPlans } from '../lambdas/admin/doctor.ts';
-import { unknownWords } from '../lambdas/catalog/scope.ts';
 import { DEFAULT_RUNBOOK_URL } from '../lambdas/env.ts';
 import type { LogFields } from '../lambdas/log-events.ts';
 import { systemClock, withTimeout } from '../lambdas/support/clock.ts';
@@ -96,7 +95,7 @@ const start = async (options: CliOptions): Promise<LocalRouter> => {
       },
     };
     const router = await startLocal({ ...files, stores: closing, ...own, state: 'default' });
-    const checks = await checkPlans({ models: router.models, ...stores.parts, unknownWords });
+    const checks = await checkPlans({ models: router.models, ...stores.parts });
     // Of a plan that names what another catalog had.
     for (const { result, place, reason } of checks) {
       if (result === 'failed') printError(`${place} ${reason}`);

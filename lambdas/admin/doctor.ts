@@ -1,6 +1,6 @@
 import type { Model } from '../catalog/catalog.ts';
 import type { presetOf } from '../catalog/preset-age.ts';
-import type { unknownWords } from '../catalog/scope.ts';
+import { unknownWords } from '../catalog/scope.ts';
 import { periodOf } from '../metering/limits.ts';
 import type { BudgetStore } from '../stores/budget-store.ts';
 import type { HistoryStore } from '../stores/history-store.ts';
@@ -40,7 +40,6 @@ export type DoctorParts = QuotaParts & {
   presetOf: typeof presetOf;
   /** The stage's, for plans without one. @default off */
   stateMode?: StateMode | undefined;
-  unknownWords: typeof unknownWords;
   clock: Clock;
 };
 
@@ -125,8 +124,7 @@ const checkTables = async (parts: DoctorParts) => {
 export const checkPlans = async ({
   models,
   plans,
-  unknownWords: unmet,
-}: Pick<DoctorParts, 'models' | 'plans' | 'unknownWords'>): Promise<Check[]> => {
+}: Pick<DoctorParts, 'models' | 'plans'>): Promise<Check[]> => {
   const all = await plans.listPlans().catch(() => []);
   if (all.length === 0)
     return [warning('plans', 'plans', 'There is no plan: no key can be created.')];
@@ -136,7 +134,7 @@ export const checkPlans = async ({
     if ('unreadable' in plan)
       return [failed('plans', `plan ${id}`, new UnreadableItem('plan').message)];
     const unknown = (plan.models ?? []).filter((name) => !ids.includes(name));
-    const words = unmet(plan, models);
+    const words = unknownWords(plan, models);
     return [
       ...(unknown.length > 0
         ? [`names models that the catalog does not have: ${unknown.join(', ')}`]

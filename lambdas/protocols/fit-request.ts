@@ -168,7 +168,7 @@ const mediaIn = (blocks: Block[]): Medium[] =>
   );
 
 /** Names of the parts of a request that the model rejects, as an error lists them. */
-export const partsRefused = (
+const partsRefused = (
   { turns, tools = [] }: GenerationRequest,
   { media, maxTools, prefill }: Profile,
 ): string[] => {

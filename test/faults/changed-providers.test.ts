@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { doctorHandlers } from '../../lambdas/admin/doctor.ts';
 import { type Model, Target } from '../../lambdas/catalog/parse-models.ts';
 import { presetOf } from '../../lambdas/catalog/preset-age.ts';
-import { unknownWords } from '../../lambdas/catalog/scope.ts';
 import { createLessons } from '../../lambdas/routing/lessons.ts';
 import { DAY_MS } from '../../lambdas/support/clock.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
@@ -245,7 +244,6 @@ test('doctor is silent about a provider that came back to what the profile state
     upstream: http,
     clock,
     presetOf,
-    unknownWords,
   });
   const warnings = async () => {
     const identity = { name: 'tester', roles: [] };

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { doctorHandlers } from '../../lambdas/admin/doctor.ts';
 import { type Model, Target } from '../../lambdas/catalog/parse-models.ts';
 import { presetOf } from '../../lambdas/catalog/preset-age.ts';
-import { unknownWords } from '../../lambdas/catalog/scope.ts';
 import type { Profile } from '../../lambdas/protocols/profile.ts';
 import { differenceIn } from '../../lambdas/protocols/rejections/read-difference.ts';
 import { DAY_MS } from '../../lambdas/support/clock.ts';
@@ -246,7 +245,6 @@ test('doctor prints what was learned as members to add to the catalog', async ()
     upstream: createHttpUpstream({ secrets, clock }),
     clock,
     presetOf,
-    unknownWords,
   });
   const { body } = await check({
     identity: { name: 'tester', roles: [] },

@@ -198,7 +198,6 @@ const TextFormat = selectedBy(
   },
   'must be one of text, json_object, json_schema',
 );
-export type TextFormat = Infer<typeof TextFormat>;
 
 const NO_STATE = 'needs a plan with "state"';
 
