@@ -21,10 +21,11 @@ import type { Plan, PlanStore, StateMode } from '../lambdas/stores/plan-store.ts
 import { type Clock, DAY_MS, MINUTE_MS, systemClock } from '../lambdas/support/clock.ts';
 import type { Log } from '../lambdas/support/log.ts';
 import { createHttpUpstream } from '../lambdas/upstreams/http-upstream.ts';
+import type { ReadSecret } from '../lambdas/upstreams/read-secret.ts';
+import { createSecretsManagerSecrets } from '../lambdas/upstreams/secrets-manager.ts';
 import { withPrelude } from '../lambdas/web/lambda-runtime.ts';
 import { type RequestHead, splitTarget } from '../lambdas/web/request-head.ts';
 import { type ServerOptions, startServer } from '../lambdas/web/server.ts';
-import { startEmbeddedSecrets } from './embedded-secrets.ts';
 import type { UpstreamControl } from './embedded-upstream/recorder.ts';
 import { startEmbeddedUpstream } from './embedded-upstream/server.ts';
 import {
@@ -37,7 +38,6 @@ import { functionUrlEvent } from './function-url-event.ts';
 import { createLocalAccess, isAdminPath } from './identify-local.ts';
 import { atEmbeddedUpstream, localCredentials } from './local-catalog.ts';
 import { type LocalStores, openStores } from './local-stores.ts';
-import { createLocalSecrets, UPSTREAM_SECRET } from './local-upstream.ts';
 
 export type LocalOptions = {
   /** Default 0: any free port. */
@@ -53,6 +53,8 @@ export type LocalOptions = {
    * embedded upstream serves every target.
    */
   secrets?: Record<string, string>;
+  /** Reads the credentials as a JSON text. Default: `secrets`, or those of the embedded upstream. */
+  readSecret?: ReadSecret;
   /** Sign the calls of targets that the function's role calls on AWS. */
   roleCredentials?: AwsIdentity['credentials'];
   log?: Log;
@@ -80,8 +82,6 @@ export type LocalRouter = {
   createKey(options?: KeyOptions): Promise<string>;
   /** Calls that the embedded upstream recorded, and the faults it injects. */
   upstreams: UpstreamControl;
-  /** Addresses of the local AWS services, for AWS clients. */
-  endpoints: { secrets: string };
   /** Accepts nothing new and waits for the responses in flight. */
   drain(): Promise<void>;
   close(): Promise<void>;
@@ -187,19 +187,23 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
   const { clock = systemClock, log = NO_LOG, stores = openStores(systemClock) } = options;
   const catalog = options.catalog ?? parseModels(defaultModels);
   const credentials = options.secrets ?? localCredentials(catalog);
-  const [secrets, embedded] = await Promise.all([
-    startEmbeddedSecrets({ [UPSTREAM_SECRET]: JSON.stringify(credentials) }),
-    startEmbeddedUpstream({
-      credentials: new Set(Object.values(credentials)),
-      delayMs: options.delayMs ?? 0,
-      clock,
-      randomBytes,
-    }),
-  ]);
+  const embedded = await startEmbeddedUpstream({
+    credentials: new Set(Object.values(credentials)),
+    delayMs: options.delayMs ?? 0,
+    clock,
+    randomBytes,
+  });
   const models = options.secrets ? catalog : atEmbeddedUpstream(catalog, embedded.baseUrl);
-  const credentialStore = createLocalSecrets({ endpoint: secrets.endpoint, clock, log });
+  const text = JSON.stringify(credentials);
+  const { readSecret = async () => ({ text, version: 'local' }) } = options;
+  const secrets = createSecretsManagerSecrets({
+    readSecret,
+    secretId: 'local-upstreams',
+    clock,
+    log,
+  });
   const upstream = createHttpUpstream({
-    secrets: credentialStore,
+    secrets,
     roleCredentials: options.roleCredentials,
     clock,
   });
@@ -227,7 +231,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     models,
     ...stores.parts,
     history,
-    secrets: credentialStore,
+    secrets,
     upstream,
     identify: access.identify,
     members: options.members,
@@ -241,8 +245,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
   fresh.start(admin.history);
   const lifecycle = createKeyLifecycle({ ...stores.parts, clock, randomBytes });
   const createKey = createKeySeeder({ lifecycle, plans: stores.parts.plans });
-  const services = [embedded, stores, secrets];
-  const closeServices = () => Promise.all(services.map(({ close }) => close()));
+  const closeServices = () => Promise.all([embedded.close(), stores.close()]);
   try {
     const isNew = await stores.parts.projects.createProject({
       id: 'local',
@@ -269,7 +272,6 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
       models,
       createKey,
       upstreams: embedded.control,
-      endpoints: { secrets: secrets.endpoint },
       drain: async () => {
         await server.drain();
         await inFlight.whenIdle();

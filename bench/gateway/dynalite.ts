@@ -1,7 +1,7 @@
 /** The embedded DynamoDB and Secrets Manager of the local run, as a process. */
 
-import { startEmbeddedSecrets } from '../../local/embedded-secrets.ts';
 import { startEmbeddedDynamo } from '../../test/support/embedded-dynamo.ts';
+import { startEmbeddedSecrets } from '../../test/support/embedded-secrets.ts';
 
 const { endpoint } = await startEmbeddedDynamo();
 const secrets = await startEmbeddedSecrets({ upstreams: '{"bench":"upstream"}' });

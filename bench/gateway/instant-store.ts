@@ -6,9 +6,9 @@ import {
   fromAttributes,
   toAttributes,
 } from '../../lambdas/stores/dynamo/client.ts';
-import { startEmbeddedSecrets } from '../../local/embedded-secrets.ts';
 import { listen } from '../../local/loopback.ts';
 import { createMemoryTable, type MemoryTable } from '../../test/simulation/memory-table.ts';
+import { startEmbeddedSecrets } from '../../test/support/embedded-secrets.ts';
 
 type Input = {
   TableName: string;

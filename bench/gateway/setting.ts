@@ -8,7 +8,7 @@ import { UPSTREAM_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 import { createDynamoBudgetStore } from '../../lambdas/stores/dynamo/budgets/budget-store.ts';
 import { createDynamoStores } from '../../lambdas/stores/dynamo/stores.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
-import { createLocalDynamoClient, LOCAL_AWS } from '../../local/local-aws.ts';
+import { createLocalDynamoClient, LOCAL_AWS } from '../../test/support/local-aws.ts';
 import { createDocumentClient } from '../../test/support/sdk-client.ts';
 import { MODELS } from './cases.ts';
 import { start } from './processes.ts';

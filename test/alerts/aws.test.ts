@@ -14,12 +14,12 @@ import { createLog } from '../../lambdas/support/log.ts';
 import { createReadSecret } from '../../lambdas/upstreams/read-secret.ts';
 import { createSecretsManagerSecrets } from '../../lambdas/upstreams/secrets-manager.ts';
 import { createPostJson, isInner } from '../../lambdas/webhooks/post.ts';
-import { startEmbeddedSecrets } from '../../local/embedded-secrets.ts';
-import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { TABLE_NAMES } from '../../local/local-stores.ts';
 import { listen } from '../../local/loopback.ts';
 import { synthTemplate } from '../lib/synth.ts';
 import { type DynamoRouter, startOnDynamo } from '../support/dynamo-stores.ts';
+import { startEmbeddedSecrets } from '../support/embedded-secrets.ts';
+import { LOCAL_AWS } from '../support/local-aws.ts';
 import { verifySignature } from '../support/verify-signature.ts';
 import { SECRET, startReceiver } from './receiver.ts';
 

@@ -1,8 +1,8 @@
 import { DeleteCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
+import { LOCAL_AWS } from '../support/local-aws.ts';
 import { scanTables } from '../support/scan-tables.ts';
 import { createDocumentClient } from '../support/sdk-client.ts';
 import { MODEL, type Stage, sendStep, startStage } from '../support/sessions/play.ts';

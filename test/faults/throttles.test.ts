@@ -1,11 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../lambdas/support/clock.ts';
-import { createLocalDynamoClient } from '../../local/local-aws.ts';
 import type { TableCall } from '../metering/dynamo-proxy.ts';
 import { adminOn } from '../support/admin-bench.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
 import { startEnvironments } from '../support/environments.ts';
 import { answer, startUpstream } from '../support/fleet-upstream.ts';
+import { createLocalDynamoClient } from '../support/local-aws.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { send } from '../support/send.ts';
 

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createBucket } from '../../lambdas/aws/bucket.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
-import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { startEmbeddedBucket } from '../support/embedded-bucket.ts';
+import { LOCAL_AWS } from '../support/local-aws.ts';
 
 /** The temporary folder that has a file of this name. */
 const folderWith = (part: string): string | undefined =>

@@ -6,8 +6,8 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type EmbeddedSecrets, startEmbeddedSecrets } from '../../local/embedded-secrets.ts';
-import { LOCAL_AWS } from '../../local/local-aws.ts';
+import { type EmbeddedSecrets, startEmbeddedSecrets } from '../support/embedded-secrets.ts';
+import { LOCAL_AWS } from '../support/local-aws.ts';
 
 let standIn: EmbeddedSecrets;
 let client: SecretsManagerClient;

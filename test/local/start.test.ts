@@ -1,8 +1,6 @@
-import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { systemClock } from '../../lambdas/support/clock.ts';
-import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { MODEL_ON, post, useRouter, withRouter } from '../support/local.ts';
 
 const HELLO = { messages: [{ role: 'user', content: 'say hello to you' }] };
@@ -30,14 +28,6 @@ describe('the local router', () => {
     expect([(await ask()).status, (await ask()).status]).toEqual([200, 402]);
     const other = await post(router(), '/v1/chat/completions', { ...HELLO, model: MODEL_ON.chat });
     expect(other.status).toBe(200);
-  });
-
-  test('the embedded Secrets Manager holds the upstream credentials', async () => {
-    const client = new SecretsManagerClient({ ...LOCAL_AWS, endpoint: router().endpoints.secrets });
-    const read = new GetSecretValueCommand({ SecretId: 'local-upstreams' });
-    const { SecretString = '' } = await client.send(read);
-    expect(Object.keys(JSON.parse(SecretString))).toEqual(['aurora', 'borealis']);
-    client.destroy();
   });
 
   test('a request fails over to the next target when the first returns 500', async () => {

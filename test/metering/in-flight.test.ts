@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createLocalDynamoClient } from '../../local/local-aws.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
+import { createLocalDynamoClient } from '../support/local-aws.ts';
 import { askFor } from './ask.ts';
 import { type Fleet, startFleet } from './fleet.ts';
 

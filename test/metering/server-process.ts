@@ -7,9 +7,9 @@ import { createDynamoStores, openDynamoResponses } from '../../lambdas/stores/dy
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { createLog } from '../../lambdas/support/log.ts';
 import { startServer } from '../../lambdas/web/server.ts';
-import { createLocalDynamoClient } from '../../local/local-aws.ts';
-import { createLocalUpstream } from '../../local/local-upstream.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
+import { createLocalDynamoClient } from '../support/local-aws.ts';
+import { createLocalUpstream } from '../support/local-upstream.ts';
 
 /** First message of the parent. */
 export type ServerOrder = {

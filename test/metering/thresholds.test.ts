@@ -9,10 +9,10 @@ import { createMeter } from '../../lambdas/metering/meter.ts';
 import { withThresholds } from '../../lambdas/metering/thresholds.ts';
 import { createDynamoThresholdStore } from '../../lambdas/stores/dynamo/threshold-store.ts';
 import { createLog } from '../../lambdas/support/log.ts';
-import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { listen } from '../../local/loopback.ts';
 import { startDynamo, storesOn, TABLE_NAMES, type TestDynamo } from '../support/dynamo.ts';
 import { MODEL_ON, post, withRouter } from '../support/local.ts';
+import { LOCAL_AWS } from '../support/local-aws.ts';
 import { parseLine } from '../support/log-line.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 

@@ -6,9 +6,9 @@ import { text } from 'node:stream/consumers';
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bundle } from '../../lib/bundle/bundle.ts';
-import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { TABLE_NAMES } from '../../local/local-stores.ts';
 import { type DynamoRouter, startOnDynamo } from '../support/dynamo-stores.ts';
+import { LOCAL_AWS } from '../support/local-aws.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startCollector } from './collector.ts';
 

@@ -1,12 +1,12 @@
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
-import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { type Fleet, startFleet } from '../metering/fleet.ts';
 import { generate, type Outcome } from '../metering/ledger.ts';
 import { readOpenMetrics, totalOf } from '../metrics/read-open-metrics.ts';
 import { createRandom } from '../simulation/random.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
+import { LOCAL_AWS } from '../support/local-aws.ts';
 import { runCli } from '../support/run-cli.ts';
 import { SEED } from '../support/seeds.ts';
 

@@ -1,9 +1,7 @@
 import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod';
 import type { RouterEnv } from '../../lambdas/env.ts';
-import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { localCredentials } from '../../local/local-catalog.ts';
-import { UPSTREAM_SECRET } from '../../local/local-upstream.ts';
 import type { LocalRouter } from '../../local/start.ts';
 import { type DynamoProxy, startDynamoProxy } from '../metering/dynamo-proxy.ts';
 import { functionUrl } from '../runtime/events.ts';
@@ -12,6 +10,8 @@ import type { DataPoint } from '../support/alarm-states.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
 import { startOnDynamo } from '../support/dynamo-stores.ts';
 import { MODEL_ON, post, startWatched } from '../support/local.ts';
+import { LOCAL_AWS } from '../support/local-aws.ts';
+import { UPSTREAM_SECRET } from '../support/local-upstream.ts';
 import { pointsIn } from '../support/metrics.ts';
 import { type Result, startBundle } from './start-bundle.ts';
 

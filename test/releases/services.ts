@@ -13,15 +13,15 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { TABLES, type TableName } from '../../lambdas/tables.ts';
-import { startEmbeddedSecrets } from '../../local/embedded-secrets.ts';
 import { startEmbeddedUpstream } from '../../local/embedded-upstream/server.ts';
-import { LOCAL_AWS } from '../../local/local-aws.ts';
-import { UPSTREAM_SECRET } from '../../local/local-upstream.ts';
 import { listen } from '../../local/loopback.ts';
 import { startBundle } from '../rehearsal/start-bundle.ts';
 import { functionUrl, restApi } from '../runtime/events.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
 import { startEmbeddedDynamo } from '../support/embedded-dynamo.ts';
+import { startEmbeddedSecrets } from '../support/embedded-secrets.ts';
+import { LOCAL_AWS } from '../support/local-aws.ts';
+import { UPSTREAM_SECRET } from '../support/local-upstream.ts';
 
 type Item = Record<string, AttributeValue>;
 /** In the form of DynamoDB's API, with bytes as base64. */

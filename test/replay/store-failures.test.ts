@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createDynamoAnswerStore } from '../../lambdas/stores/dynamo/answer-store.ts';
 import { createDynamoClient } from '../../lambdas/stores/dynamo/client.ts';
-import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { type DynamoProxy, startDynamoProxy, type Trouble } from '../metering/dynamo-proxy.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
+import { LOCAL_AWS } from '../support/local-aws.ts';
 import { passing, type ReplayBench, startReplayBench, textOf } from './replay-bench.ts';
 
 const RENEWAL_MS = 8_000;

@@ -9,9 +9,9 @@ import { systemClock } from '../../lambdas/support/clock.ts';
 import { createLog } from '../../lambdas/support/log.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
 import { startServer } from '../../lambdas/web/server.ts';
-import { createLocalDynamoClient } from '../../local/local-aws.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
 import { fixedSecrets } from '../support/fixed-secrets.ts';
+import { createLocalDynamoClient } from '../support/local-aws.ts';
 
 /** What the parent says first; later `sample` asks for a reading. */
 export type RouterOrder = { dynamo: string; models: Model[]; secret: string };

@@ -4,11 +4,11 @@ import { createCatalog } from '../../lambdas/catalog/catalog.ts';
 import { createRouter } from '../../lambdas/create-router.ts';
 import { createDynamoStores, openDynamoResponses } from '../../lambdas/stores/dynamo/stores.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
-import { createLocalDynamoClient } from '../../local/local-aws.ts';
-import { createLocalUpstream } from '../../local/local-upstream.ts';
 import { SECRET, startReceiver } from '../alerts/receiver.ts';
 import { type Fleet, startFleet } from '../metering/fleet.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
+import { createLocalDynamoClient } from '../support/local-aws.ts';
+import { createLocalUpstream } from '../support/local-upstream.ts';
 
 const START = Date.parse('2026-11-21T11:30:00Z');
 /** Longer than a lease. */

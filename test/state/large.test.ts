@@ -4,9 +4,9 @@ import { createBucket } from '../../lambdas/aws/bucket.ts';
 import { openDynamoResponses } from '../../lambdas/stores/dynamo/stores.ts';
 import { createBucketBodies } from '../../lambdas/stores/s3/body-store.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
-import { createLocalDynamoClient } from '../../local/local-aws.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
 import { startEmbeddedDynamo } from '../support/embedded-dynamo.ts';
+import { createLocalDynamoClient } from '../support/local-aws.ts';
 import { BUCKET_SECRET, startStrictBucket } from '../support/strict-bucket.ts';
 
 test('bodies and pieces above the size of an item are in the bucket, and deleted with their response', async () => {

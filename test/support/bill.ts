@@ -16,11 +16,11 @@ import type { DynamoClient } from '../../lambdas/stores/dynamo/dynamo-client.ts'
 import { createDynamoStores, createRouterStores } from '../../lambdas/stores/dynamo/stores.ts';
 import { createTelemetry } from '../../lambdas/telemetry/create-telemetry.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
-import { createLocalDynamoClient } from '../../local/local-aws.ts';
 import { listen } from '../../local/loopback.ts';
 import { functionUrl } from '../runtime/events.ts';
 import { startEmbeddedDynamo } from './embedded-dynamo.ts';
 import { fixedSecrets } from './fixed-secrets.ts';
+import { createLocalDynamoClient } from './local-aws.ts';
 import { createManualClock } from './manual-clock.ts';
 import { modelOn, targetAt } from './models.ts';
 import { requestOf } from './translate.ts';

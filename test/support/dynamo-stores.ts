@@ -1,11 +1,17 @@
 import { createBucket } from '../../lambdas/aws/bucket.ts';
+import defaultModels from '../../lambdas/catalog/models.json' with { type: 'json' };
+import { parseModels } from '../../lambdas/catalog/parse-models.ts';
 import { createBucketBodies } from '../../lambdas/stores/s3/body-store.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
-import { createLocalDynamoClient, LOCAL_AWS } from '../../local/local-aws.ts';
+import { createReadSecret } from '../../lambdas/upstreams/read-secret.ts';
+import { localCredentials } from '../../local/local-catalog.ts';
 import { type LocalStores, storesOn } from '../../local/local-stores.ts';
 import { type LocalOptions, type LocalRouter, startLocal } from '../../local/start.ts';
 import { startEmbeddedBucket } from './embedded-bucket.ts';
 import { startEmbeddedDynamo } from './embedded-dynamo.ts';
+import { startEmbeddedSecrets } from './embedded-secrets.ts';
+import { createLocalDynamoClient, LOCAL_AWS } from './local-aws.ts';
+import { UPSTREAM_SECRET } from './local-upstream.ts';
 
 /**
  * Database, router, upstream and often the caller share one process here. With the 1 s timeout used
@@ -57,12 +63,25 @@ export const startDynamoStores = async () => {
 
 export type DynamoRouter = LocalRouter & { endpoints: { dynamo: string; secrets: string } };
 
-/** The local router on an embedded DynamoDB, for tests that reach its tables from outside. */
+/** The local router on an embedded DynamoDB and Secrets Manager, for tests that reach them from outside. */
 export const startOnDynamo = async (
   options: LocalOptions = {},
   start: (options: LocalOptions) => Promise<LocalRouter> = startLocal,
 ): Promise<DynamoRouter> => {
-  const stores = await startDynamoStores();
-  const router = await start({ ...options, stores });
-  return { ...router, endpoints: { ...router.endpoints, dynamo: stores.endpoint } };
+  const { catalog = parseModels(defaultModels), secrets = localCredentials(catalog) } = options;
+  const [stores, manager] = await Promise.all([
+    startDynamoStores(),
+    startEmbeddedSecrets({ [UPSTREAM_SECRET]: JSON.stringify(secrets) }),
+  ]);
+  const { endpoint } = manager;
+  const readSecret = createReadSecret({ ...LOCAL_AWS, endpoint, clock: systemClock });
+  const router = await start({ ...options, stores, readSecret });
+  return {
+    ...router,
+    endpoints: { dynamo: stores.endpoint, secrets: endpoint },
+    close: async () => {
+      await router.close();
+      await manager.close();
+    },
+  };
 };

@@ -9,9 +9,9 @@ import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.
 import { createDynamoPlanStore } from '../../lambdas/stores/dynamo/plan-store.ts';
 import { createDynamoRecordStore } from '../../lambdas/stores/dynamo/record-store.ts';
 import { createDynamoWebhookStore } from '../../lambdas/stores/dynamo/webhook-store.ts';
-import { createLocalDynamoClient, LOCAL_AWS } from '../../local/local-aws.ts';
 import { TABLE_NAMES } from '../../local/local-stores.ts';
 import { startEmbeddedDynamo } from './embedded-dynamo.ts';
+import { createLocalDynamoClient, LOCAL_AWS } from './local-aws.ts';
 import { createDocumentClient } from './sdk-client.ts';
 
 export { TABLE_NAMES };

@@ -14,9 +14,9 @@ import {
   TABLES,
   type TableName,
 } from '../../lambdas/tables.ts';
-import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { TABLE_NAMES } from '../../local/local-stores.ts';
 import { listen } from '../../local/loopback.ts';
+import { LOCAL_AWS } from './local-aws.ts';
 
 export type EmbeddedDynamo = {
   endpoint: string;

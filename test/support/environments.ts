@@ -12,14 +12,14 @@ import type { Plan } from '../../lambdas/stores/plan-store.ts';
 import type { Clock } from '../../lambdas/support/clock.ts';
 import { minuteOf } from '../../lambdas/support/clock.ts';
 import { startServer } from '../../lambdas/web/server.ts';
-import { startEmbeddedSecrets } from '../../local/embedded-secrets.ts';
-import { createLocalDynamoClient, LOCAL_AWS } from '../../local/local-aws.ts';
 import type { LocalStores } from '../../local/local-stores.ts';
-import { createLocalUpstream, UPSTREAM_SECRET } from '../../local/local-upstream.ts';
 import { type DynamoProxy, startDynamoProxy } from '../metering/dynamo-proxy.ts';
 import { TABLE_NAMES } from './dynamo.ts';
 import { startDynamoStores } from './dynamo-stores.ts';
+import { startEmbeddedSecrets } from './embedded-secrets.ts';
 import { CANARIES, forgetAnswers, watchAnswers } from './leak-watch.ts';
+import { createLocalDynamoClient, LOCAL_AWS } from './local-aws.ts';
+import { createLocalUpstream, UPSTREAM_SECRET } from './local-upstream.ts';
 import { type LogLine, parseLine } from './log-line.ts';
 import { createWatchedLog } from './watched-log.ts';
 

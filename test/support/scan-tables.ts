@@ -1,6 +1,6 @@
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
-import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { TABLE_NAMES } from './dynamo.ts';
+import { LOCAL_AWS } from './local-aws.ts';
 
 /** All items of all tables, as text by the table's name, so that a test can look for what no table may hold. */
 export const scanTables = async (endpoint: string): Promise<Record<string, string>> => {

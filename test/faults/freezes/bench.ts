@@ -16,15 +16,15 @@ import { createHttpUpstream } from '../../../lambdas/upstreams/http-upstream.ts'
 import { createReadSecret } from '../../../lambdas/upstreams/read-secret.ts';
 import { createSecretsManagerSecrets } from '../../../lambdas/upstreams/secrets-manager.ts';
 import { startServer } from '../../../lambdas/web/server.ts';
-import { startEmbeddedSecrets } from '../../../local/embedded-secrets.ts';
-import { LOCAL_AWS } from '../../../local/local-aws.ts';
-import { UPSTREAM_SECRET } from '../../../local/local-upstream.ts';
 import { listen } from '../../../local/loopback.ts';
 import { startDynamoProxy, type TableCall } from '../../metering/dynamo-proxy.ts';
 import { TABLE_NAMES } from '../../support/dynamo.ts';
 import { startDynamoStores } from '../../support/dynamo-stores.ts';
+import { startEmbeddedSecrets } from '../../support/embedded-secrets.ts';
 import { begin, finish } from '../../support/fleet-upstream.ts';
 import { CANARIES, watchAnswers } from '../../support/leak-watch.ts';
+import { LOCAL_AWS } from '../../support/local-aws.ts';
+import { UPSTREAM_SECRET } from '../../support/local-upstream.ts';
 import { modelOn, targetAt } from '../../support/models.ts';
 import { type Sent, send } from '../../support/send.ts';
 import { createWatchedLog } from '../../support/watched-log.ts';

@@ -1,8 +1,8 @@
-import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import defaultModels from '../../../lambdas/catalog/models.json' with { type: 'json' };
+import { parseModels } from '../../../lambdas/catalog/parse-models.ts';
 import { systemClock } from '../../../lambdas/support/clock.ts';
-import { LOCAL_AWS } from '../../../local/local-aws.ts';
-import { UPSTREAM_SECRET } from '../../../local/local-upstream.ts';
+import { localCredentials } from '../../../local/local-catalog.ts';
 import type { TableCall } from '../../metering/dynamo-proxy.ts';
 import { startTroubledRouter } from '../../metering/troubled-router.ts';
 import { MODEL_ON, post, withRouter } from '../../support/local.ts';
@@ -62,13 +62,14 @@ test('a secret that cannot be read is counted also while an older one serves on'
   let ahead = 0;
   const clock = { ...systemClock, now: () => systemClock.now() + ahead };
   const { log, series } = createRecordedTelemetry();
-  await withRouter({ log, clock }, async (router) => {
+  const whole = JSON.stringify(localCredentials(parseModels(defaultModels)));
+  const readSecret = async () => ({
+    text: ahead === 0 ? whole : '{"aurora":',
+    version: `${ahead}`,
+  });
+  await withRouter({ log, clock, readSecret }, async (router) => {
     const ask = async () => (await post(router, CHAT, bodyFor(MODEL_ON.chat))).status;
     expect(await ask()).toBe(200);
-    const client = new SecretsManagerClient({ ...LOCAL_AWS, endpoint: router.endpoints.secrets });
-    const broken = { SecretId: UPSTREAM_SECRET, SecretString: '{"aurora":' };
-    await client.send(new PutSecretValueCommand(broken));
-    client.destroy();
     ahead = 16 * 60_000;
     expect(await ask()).toBe(200);
   });

@@ -4,8 +4,8 @@ import { systemClock } from '../../../lambdas/support/clock.ts';
 import { createLog } from '../../../lambdas/support/log.ts';
 import { createReadSecret, type ReadSecret } from '../../../lambdas/upstreams/read-secret.ts';
 import { createSecretsManagerSecrets } from '../../../lambdas/upstreams/secrets-manager.ts';
-import { startEmbeddedSecrets } from '../../../local/embedded-secrets.ts';
-import { LOCAL_AWS } from '../../../local/local-aws.ts';
+import { startEmbeddedSecrets } from '../../support/embedded-secrets.ts';
+import { LOCAL_AWS } from '../../support/local-aws.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 
 const MINUTE = 60_000;

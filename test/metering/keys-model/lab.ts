@@ -7,12 +7,12 @@ import type { DynamoClient } from '../../../lambdas/stores/dynamo/dynamo-client.
 import { createDynamoStores } from '../../../lambdas/stores/dynamo/stores.ts';
 import { createLog } from '../../../lambdas/support/log.ts';
 import { startServer } from '../../../lambdas/web/server.ts';
-import { createLocalDynamoClient } from '../../../local/local-aws.ts';
-import { createLocalUpstream } from '../../../local/local-upstream.ts';
 import { TABLE_NAMES } from '../../support/dynamo.ts';
 import { startOnDynamo } from '../../support/dynamo-stores.ts';
 import { watchAnswers, watchLine } from '../../support/leak-watch.ts';
 import { startWatched } from '../../support/local.ts';
+import { createLocalDynamoClient } from '../../support/local-aws.ts';
+import { createLocalUpstream } from '../../support/local-upstream.ts';
 import type { ManualClock } from '../../support/manual-clock.ts';
 import { askFor } from '../ask.ts';
 import { testModels } from '../test-models.ts';

@@ -5,7 +5,7 @@ import type { DynamoClient } from '../../../../lambdas/stores/dynamo/dynamo-clie
 import { createTable, type Table } from '../../../../lambdas/stores/dynamo/table.ts';
 import { StoreUnavailable } from '../../../../lambdas/stores/store-unavailable.ts';
 import { systemClock } from '../../../../lambdas/support/clock.ts';
-import { createLocalDynamoClient, LOCAL_AWS } from '../../../../local/local-aws.ts';
+import { createLocalDynamoClient, LOCAL_AWS } from '../../../support/local-aws.ts';
 import { startMisbehaving } from '../../../support/misbehaving-server.ts';
 import { createDocumentClient, createSdkClient } from '../../../support/sdk-client.ts';
 import { fc } from '../../../support/seeds.ts';

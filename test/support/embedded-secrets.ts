@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
 import * as z from 'zod';
-import { listen } from './loopback.ts';
+import { listen } from '../../local/loopback.ts';
 
 export type EmbeddedSecrets = { endpoint: string; close(): Promise<void> };
 

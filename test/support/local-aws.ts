@@ -1,6 +1,6 @@
-import { createDynamoClient } from '../lambdas/stores/dynamo/client.ts';
-import type { DynamoClient } from '../lambdas/stores/dynamo/dynamo-client.ts';
-import { systemClock } from '../lambdas/support/clock.ts';
+import { createDynamoClient } from '../../lambdas/stores/dynamo/client.ts';
+import type { DynamoClient } from '../../lambdas/stores/dynamo/dynamo-client.ts';
+import { systemClock } from '../../lambdas/support/clock.ts';
 
 /** Client configuration that AWS's clients require. The local services check none of it. */
 export const LOCAL_AWS = {
