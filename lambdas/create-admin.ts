@@ -13,7 +13,7 @@ import { countingOf } from './catalog/estimate-tokens.ts';
 import { presetOf } from './catalog/preset-age.ts';
 import { createCheckModels } from './catalog/scope.ts';
 import { createHistoryJob, type HistoryJob } from './history/history-job.ts';
-import { type HttpEvent, pathOf } from './http/read-event.ts';
+import { type Delivered, pathOf } from './http/read-event.ts';
 import { createKeyLifecycle } from './keys/lifecycle.ts';
 import { newIdOf } from './keys/store-key.ts';
 import { createReadQuotas } from './routing/shares/read-quotas.ts';
@@ -57,7 +57,7 @@ export type AdminParts = {
   /** Users of the console. @default none: the loopback address needs no sign-in */
   members?: Members | undefined;
   /** Who makes a request, and in which roles; undefined rejects it with 403. */
-  identify: (event: HttpEvent) => Identity | undefined;
+  identify: (event: Delivered) => Identity | undefined;
   /** Serves the console at `/dashboard`. @default no console */
   console?: ConsoleParts | undefined;
   log: Log;

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { CONSOLE_API, isConsoleFile } from '../lambdas/admin/console.ts';
 import type { Identity } from '../lambdas/admin/roles.ts';
-import type { HttpEvent } from '../lambdas/http/read-event.ts';
+import type { Delivered } from '../lambdas/http/read-event.ts';
 import { sha256Of } from '../lambdas/support/bytes.ts';
 import {
   type ApiError,
@@ -67,7 +67,7 @@ const createRejectStranger =
 export type LocalAccess = {
   /** Why a request is rejected before anything of it is used; undefined accepts it. */
   reject(request: RequestHead): ApiError | undefined;
-  identify(event: HttpEvent): Identity | undefined;
+  identify(event: Delivered): Identity | undefined;
 };
 
 /**
@@ -78,10 +78,10 @@ export type LocalAccess = {
 export const createLocalAccess = (token: string, secret: string | undefined): LocalAccess => ({
   reject: secret === undefined ? rejectForeign : createRejectStranger(secret),
   identify: (event) => {
-    if (!('rawPath' in event)) return undefined;
-    const { headers, rawPath } = event;
+    if (!('source' in event)) return undefined;
+    const { headers, path } = event;
     const site = headers['sec-fetch-site'];
-    const isOperator = rawPath.startsWith(`${CONSOLE_API}/`)
+    const isOperator = path.startsWith(`${CONSOLE_API}/`)
       ? site === 'same-origin' && headers['x-console-token'] === token
       : site === undefined && headers.origin === undefined;
     return isOperator ? LOCAL_OPERATOR : undefined;

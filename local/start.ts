@@ -10,7 +10,7 @@ import { type Admin, createAdmin } from '../lambdas/create-admin.ts';
 import { createRouter, type Router } from '../lambdas/create-router.ts';
 import { DEFAULT_RUNBOOK_URL } from '../lambdas/env.ts';
 import type { HttpHandler } from '../lambdas/http/create-http-handler.ts';
-import { type HttpEvent, type HttpRequest, readEvent } from '../lambdas/http/read-event.ts';
+import { type HttpRequest, readEvent } from '../lambdas/http/read-event.ts';
 import {
   type Authenticate,
   createAcceptsBody,
@@ -24,8 +24,8 @@ import { createHttpUpstream } from '../lambdas/upstreams/http-upstream.ts';
 import type { ReadSecret } from '../lambdas/upstreams/read-secret.ts';
 import { createSecretsManagerSecrets } from '../lambdas/upstreams/secrets-manager.ts';
 import { withPrelude } from '../lambdas/web/lambda-runtime.ts';
-import { type RequestHead, splitTarget } from '../lambdas/web/request-head.ts';
-import { type ServerOptions, startServer } from '../lambdas/web/server.ts';
+import type { RequestHead } from '../lambdas/web/request-head.ts';
+import { startServer } from '../lambdas/web/server.ts';
 import type { UpstreamControl } from './embedded-upstream/recorder.ts';
 import { startEmbeddedUpstream } from './embedded-upstream/server.ts';
 import {
@@ -34,7 +34,6 @@ import {
   type InFlight,
   watchRecords,
 } from './fresh-history.ts';
-import { functionUrlEvent } from './function-url-event.ts';
 import { createLocalAccess, isAdminPath } from './identify-local.ts';
 import { atEmbeddedUpstream, localCredentials } from './local-catalog.ts';
 import { type LocalStores, openStores } from './local-stores.ts';
@@ -106,23 +105,12 @@ const createKeySeeder = ({ lifecycle, plans }: SeederParts) => {
   };
 };
 
-/** As `toEvent` delivers them. */
-const isForAdmin = (event: HttpEvent | HttpRequest): event is HttpEvent => !('source' in event);
-
 /** Requests whose responses come from the history, which is a run behind. */
 const HISTORY_PATHS =
   /^\/(?:admin|dashboard\/api)\/(?:usage$|overview$|metrics$|targets$|checks$|projects\/[^/]+\/statements\/)/;
 
-const readsHistory = (event: HttpEvent | HttpRequest): boolean =>
-  isForAdmin(event)
-    ? 'rawPath' in event && HISTORY_PATHS.test(event.rawPath)
-    : event.path === '/v1/usage' && Object.keys(event.query).length > 0;
-
-/** The router takes requests as the Web Function does; the admin function knows events only. */
-const toEvent: ServerOptions['toEvent'] = (request, ...delivered) =>
-  isAdminPath(splitTarget(request.url ?? '').path)
-    ? functionUrlEvent(request, ...delivered)
-    : 'itself';
+const readsHistory = ({ path, query }: HttpRequest): boolean =>
+  HISTORY_PATHS.test(path) || (path === '/v1/usage' && Object.keys(query).length > 0);
 
 /** The operator has no key. */
 const createAcceptsBodyOfBoth = (authenticate: Authenticate) => {
@@ -141,11 +129,12 @@ type Served = {
 const withAdmin =
   ({ router, admin, inFlight, fresh }: Served): HttpHandler =>
   async (event, response, context) => {
-    if (readsHistory(event)) await fresh.refresh();
-    if (!isForAdmin(event)) return inFlight.track(() => router(event, response, context));
+    const request = 'source' in event ? event : readEvent(event);
+    if (readsHistory(request)) await fresh.refresh();
+    if (!isAdminPath(request.path)) return inFlight.track(() => router(event, response, context));
     const { body, ...prelude } = await admin.handler(event, context);
     // A new project has no history until the next fold.
-    if (readEvent(event).method !== 'GET') fresh.change();
+    if (request.method !== 'GET') fresh.change();
     withPrelude(response, prelude).end(body);
   };
 
@@ -259,7 +248,6 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
       handler,
       port,
       ...(options.host !== undefined && { host: options.host }),
-      toEvent,
       reject: access.reject,
       acceptsBody,
       clock,

@@ -5,7 +5,7 @@ import { receive } from '../http/middleware/receive.ts';
 import { writeReply } from '../http/middleware/write-reply.ts';
 import { createPathFinder, methodNotAllowed } from '../http/read-address.ts';
 import { readBody } from '../http/read-body.ts';
-import type { HttpEvent } from '../http/read-event.ts';
+import type { Delivered } from '../http/read-event.ts';
 import type { InvocationContext, PlatformResponse, Received } from '../http/stages.ts';
 import { callerProtocols } from '../protocols/protocols.ts';
 import { StoreUnavailable, UnreadableItem } from '../stores/store-unavailable.ts';
@@ -19,7 +19,7 @@ import type { AdminRequest, AdminRoute, PlainReply } from './operation.ts';
 import { authorize, type Identity } from './roles.ts';
 
 /** A Lambda handler that responds in one piece. */
-export type AdminHandler = (event: HttpEvent, context: object) => Promise<PlatformResponse>;
+export type AdminHandler = (event: Delivered, context: object) => Promise<PlatformResponse>;
 
 export type AdminHandlerOptions = {
   routes: AdminRoute[];
@@ -28,7 +28,7 @@ export type AdminHandlerOptions = {
   /** What a caller without an identity can do about it. */
   unidentified: string;
   /** Whom the public endpoint has authenticated; undefined rejects the request with 403. */
-  identify: (event: HttpEvent) => Identity | undefined;
+  identify: (event: Delivered) => Identity | undefined;
   audit: Audit;
   log: Log;
   clock: Clock;

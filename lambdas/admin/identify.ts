@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { HttpEvent } from '../http/read-event.ts';
+import type { Delivered } from '../http/read-event.ts';
 import { type Identity, isRole, type Role } from './roles.ts';
 
 /** Claims of an ID token that API Gateway's Cognito authorizer verified. */
@@ -19,7 +19,7 @@ const rolesIn = (groups = ''): Role[] => groups.split(/[[\],\s]+/).filter(isRole
  * Who API Gateway authenticated: the IAM caller whose signature it verified, an operator; or the user of a Cognito
  * pool, whose groups are the roles. Undefined for methods with neither authorization.
  */
-export const identify = (event: HttpEvent): Identity | undefined => {
+export const identify = (event: Delivered): Identity | undefined => {
   if (!('httpMethod' in event)) return undefined;
   const { identity, authorizer } = event.requestContext;
   if (identity.userArn) return { name: identity.userArn, roles: ['operator'] };

@@ -18,7 +18,7 @@ import { errorEnvelope } from './middleware/error-envelope.ts';
 import { receive } from './middleware/receive.ts';
 import { writeReply } from './middleware/write-reply.ts';
 import { readAddress } from './read-address.ts';
-import type { HttpEvent, HttpRequest } from './read-event.ts';
+import type { Delivered } from './read-event.ts';
 import { type Reached, refusedOf } from './refused.ts';
 import {
   type Authenticated,
@@ -89,7 +89,7 @@ const createClientErrorLimit = ({ clock }: { clock: Clock }): LimitClientErrors 
 
 /** A streaming Lambda handler; it resolves when the response has been written to its end. */
 export type HttpHandler = (
-  event: HttpEvent | HttpRequest,
+  event: Delivered,
   response: Writable,
   context: InvocationContext,
 ) => Promise<void>;
@@ -173,10 +173,7 @@ const createServe = (options: HttpHandlerOptions) => {
   };
 };
 
-type Respond = (
-  event: HttpEvent | HttpRequest,
-  context: InvocationContext,
-) => Promise<PlatformResponse>;
+type Respond = (event: Delivered, context: InvocationContext) => Promise<PlatformResponse>;
 
 /**
  * The one stack in front of all routes. Read the middlewares downwards on the way in, upwards on the way

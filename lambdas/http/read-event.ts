@@ -19,6 +19,9 @@ export type HttpRequest = {
 /** A Function URL's event (payload 2.0) or a REST API's proxy event (1.0). */
 export type HttpEvent = APIGatewayProxyEventV2 | APIGatewayProxyEvent;
 
+/** What handlers get: an event of a platform, or the request itself from an HTTP server. */
+export type Delivered = HttpEvent | HttpRequest;
+
 const readBody = (body: string | null | undefined, isBase64Encoded: boolean) =>
   isBase64Encoded ? Buffer.from(body ?? '', 'base64') : (body ?? '');
 
@@ -61,8 +64,10 @@ const pathBelowMapping = ({ path, resource, pathParameters }: APIGatewayProxyEve
 };
 
 /** The path alone, as `readEvent` returns it. */
-export const pathOf = (event: HttpEvent): string =>
-  'rawPath' in event ? event.rawPath : pathBelowMapping(event);
+export const pathOf = (event: Delivered): string => {
+  if ('source' in event) return event.path;
+  return 'rawPath' in event ? event.rawPath : pathBelowMapping(event);
+};
 
 /** A list, whose name ends in brackets, has commas between its values. */
 const queryIn = (pairs: Iterable<[string, string]>): Record<string, string> => {

@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Duplex } from 'node:stream';
 import type { HttpHandler } from '../../lambdas/http/create-http-handler.ts';
-import { functionUrlEvent } from '../../local/function-url-event.ts';
+import { functionUrlEvent } from '../support/function-url-event.ts';
 import { restApiEvent } from '../support/rest-api-event.ts';
 import { type Answer, readHttp } from './read-http.ts';
 

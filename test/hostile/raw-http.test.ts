@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { functionUrlEvent } from '../../local/function-url-event.ts';
 import { type Edge, startEdge } from '../support/edge.ts';
+import { functionUrlEvent } from '../support/function-url-event.ts';
 import { connectTo, postBytes } from '../support/raw-client.ts';
 import { restApiEvent } from '../support/rest-api-event.ts';
 import { send } from '../support/send.ts';

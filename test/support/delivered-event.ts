@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { functionUrlEvent } from '../../local/function-url-event.ts';
+import { functionUrlEvent } from './function-url-event.ts';
 
 /** Lambda's limit for an invocation's event, headers and escaping of the body included. */
 const MAX_EVENT_BYTES = 6_291_456;

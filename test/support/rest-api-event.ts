@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
-import { functionUrlEvent } from '../../local/function-url-event.ts';
+import { functionUrlEvent } from './function-url-event.ts';
 
 const valuesByName = (rawHeaders: string[]): Record<string, string[]> => {
   const values: Record<string, string[]> = {};

@@ -2,7 +2,7 @@ import type { RequestFields } from '../../log-events.ts';
 import { type Clock, MAX_INVOCATION_MS } from '../../support/clock.ts';
 import { newRequestId, type RandomBytes } from '../../support/ids.ts';
 import type { Address } from '../read-address.ts';
-import { type HttpEvent, type HttpRequest, readEvent } from '../read-event.ts';
+import { type Delivered, readEvent } from '../read-event.ts';
 import type { InvocationContext, Received } from '../stages.ts';
 
 type Options = { clock: Clock; randomBytes: RandomBytes; readAddress: (path: string) => Address };
@@ -45,7 +45,7 @@ const blankNotes = (): Partial<RequestFields> => ({
  */
 export const receive = ({ clock, randomBytes, readAddress }: Options) => {
   const receiveBefore = (invocation: {
-    event: HttpEvent | HttpRequest | Received;
+    event: Delivered | Received;
     context: InvocationContext;
   }): void => {
     const { event, context } = invocation;

@@ -5,8 +5,8 @@ import * as zlib from 'node:zlib';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Endpoint } from '../../../lambdas/endpoints/endpoint.ts';
 import type { SseMessage } from '../../../lambdas/protocols/streams/sse.ts';
-import { functionUrlEvent } from '../../../local/function-url-event.ts';
 import { type Edge, startEdge } from '../../support/edge.ts';
+import { functionUrlEvent } from '../../support/function-url-event.ts';
 import { restApiEvent } from '../../support/rest-api-event.ts';
 
 const MESSAGES = '/v1/messages';

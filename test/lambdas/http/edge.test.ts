@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { functionUrlEvent } from '../../../local/function-url-event.ts';
 import { type Edge, startEdge } from '../../support/edge.ts';
+import { functionUrlEvent } from '../../support/function-url-event.ts';
 import { restApiEvent } from '../../support/rest-api-event.ts';
 import { type Sent, send } from '../../support/send.ts';
 
