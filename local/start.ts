@@ -19,6 +19,7 @@ import {
 import { createKeyLifecycle, type KeyLifecycle } from '../lambdas/keys/lifecycle.ts';
 import type { Plan, PlanStore, StateMode } from '../lambdas/stores/plan-store.ts';
 import { type Clock, DAY_MS, MINUTE_MS, systemClock } from '../lambdas/support/clock.ts';
+import { pooled } from '../lambdas/support/ids.ts';
 import type { Log } from '../lambdas/support/log.ts';
 import { createHttpUpstream } from '../lambdas/upstreams/http-upstream.ts';
 import type { ReadSecret } from '../lambdas/upstreams/read-secret.ts';
@@ -211,7 +212,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     upstream,
     log,
     clock,
-    randomBytes,
+    randomBytes: pooled(randomBytes),
   });
   const token = randomBytes(24).toString('base64url');
   const access = createLocalAccess(token, options.adminSecret);
