@@ -37,7 +37,7 @@ export const nameOf = ({ scope, project, id }: Owner): string => {
   return scope === 'project' ? `project ${id}` : `${scope} ${id} of ${project}`;
 };
 
-const call = (api: Api, verb: 'set' | 'delete', owner: Owner, body = {}): Promise<Budget> => {
+const call = (api: Api, verb: 'set' | 'delete', owner: Owner, body = {}): Promise<unknown> => {
   const { scope, id } = owner;
   const project = owner.project ?? id;
   switch (scope) {

@@ -40,7 +40,7 @@ export const createApplySeed = ({ projects, plans, checkModels, clock }: Parts) 
     const fields = { ...(before && { before }), after: plan };
     return applied(id, 'changed', { action: 'plans.set', plan: id, ...fields });
   };
-  const apply: Operation<'apply'> = async ({ input: seed }) => {
+  const apply = (async ({ input: seed }) => {
     // Validate every plan before the first write.
     for (const [index, plan] of seed.plans.entries()) checkModels(plan, `plans.${index}.models`);
     const [seededProjects, seededPlans] = await Promise.all([
@@ -52,6 +52,6 @@ export const createApplySeed = ({ projects, plans, checkModels, clock }: Parts) 
       body: { projects: outcomesOf(seededProjects), plans: outcomesOf(seededPlans) },
       changes: [...seededProjects, ...seededPlans].flatMap(({ changes }) => changes),
     };
-  };
+  }) satisfies Operation<'apply'>;
   return { apply };
 };

@@ -102,7 +102,7 @@ export const createAudit = ({ audit, log }: { audit: AuditStore; log: Log }): Au
 
 const DEFAULT_DAYS = 90;
 
-export const publicEntry = ({ changedAt, requestId, ...entry }: AuditEntry) => ({
+const publicEntry = ({ changedAt, requestId, ...entry }: AuditEntry) => ({
   at: formatInstant(changedAt),
   ...entry,
   request: requestId,
@@ -110,7 +110,7 @@ export const publicEntry = ({ changedAt, requestId, ...entry }: AuditEntry) => (
 
 /** Changes, the newest first, without requests that changed nothing. Members see those of their projects. */
 export const createListAudit = ({ audit, clock }: { audit: AuditStore; clock: Clock }) => {
-  const list: Operation<'audit.list'> = async ({ query, identity }) => {
+  const list = (async ({ query, identity }) => {
     const now = clock.now();
     const { since = now - DEFAULT_DAYS * DAY_MS, until, project, key, limit, cursor } = query;
     const who = query.who?.toLowerCase() ?? '';
@@ -128,6 +128,6 @@ export const createListAudit = ({ audit, clock }: { audit: AuditStore; clock: Cl
         entry.who.toLowerCase().includes(who),
     });
     return { status: 200, body: { ...page, data: page.data.map(publicEntry) } };
-  };
+  }) satisfies Operation<'audit.list'>;
   return { 'audit.list': list };
 };

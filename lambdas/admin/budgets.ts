@@ -101,9 +101,8 @@ export const budgetHandlers = (parts: OwnerParts & { budgets: BudgetStore; clock
     ...fields,
   });
 
-  const set =
-    (scope: BudgetScope): Operation<'budgets.set'> =>
-    async ({ parameters, input, identity }) => {
+  const set = (scope: BudgetScope) =>
+    (async ({ parameters, input, identity }) => {
       const { keys, ...owner } = await ownerOf(scope, parameters);
       const old = await before({ keys, ...owner });
       const max = input.max_usd === undefined ? old?.max : Math.round(input.max_usd * NANOS);
@@ -120,11 +119,10 @@ export const budgetHandlers = (parts: OwnerParts & { budgets: BudgetStore; clock
       const after = publicBudget(budget);
       const fields = { ...(old && { before: publicBudget(old) }), after };
       return { status: 200, body: after, changes: [changeOf('budgets.set', parameters, fields)] };
-    };
+    }) satisfies Operation<'budgets.set'>;
 
-  const remove =
-    (scope: BudgetScope): Operation<'budgets.delete'> =>
-    async ({ parameters }) => {
+  const remove = (scope: BudgetScope) =>
+    (async ({ parameters }) => {
       const owner = await ownerOf(scope, parameters);
       const old = publicBudget(await require(owner));
       const all = await budgets.listBudgets();
@@ -134,31 +132,30 @@ export const budgetHandlers = (parts: OwnerParts & { budgets: BudgetStore; clock
       const body = { ...old, deleted: true };
       const changes = [changeOf('budgets.delete', parameters, { before: old })];
       return { status: 200, body, changes };
-    };
+    }) satisfies Operation<'budgets.delete'>;
 
-  const show =
-    (scope: BudgetScope): Operation<'budgets.show'> =>
-    async ({ parameters }) => {
+  const show = (scope: BudgetScope) =>
+    (async ({ parameters }) => {
       const { budget, isDefault } = await effective(await ownerOf(scope, parameters));
       return {
         status: 200,
         body: { ...(await withState(budget)), ...(isDefault && { default: true }) },
       };
-    };
+    }) satisfies Operation<'budgets.show'>;
 
-  const list: Operation<'budgets.list'> = async () => {
+  const list = (async () => {
     const data = await Promise.all((await budgets.listBudgets()).map(withState));
     return { status: 200, body: { data } };
-  };
+  }) satisfies Operation<'budgets.list'>;
 
   const of = <Prefix extends string>(prefix: Prefix, scope: BudgetScope) =>
     ({
       [`${prefix}budgets.show`]: show(scope),
       [`${prefix}budgets.set`]: set(scope),
       [`${prefix}budgets.delete`]: remove(scope),
-    }) as Record<`${Prefix}budgets.show`, Operation<'budgets.show'>> &
-      Record<`${Prefix}budgets.set`, Operation<'budgets.set'>> &
-      Record<`${Prefix}budgets.delete`, Operation<'budgets.delete'>>;
+    }) as Record<`${Prefix}budgets.show`, ReturnType<typeof show>> &
+      Record<`${Prefix}budgets.set`, ReturnType<typeof set>> &
+      Record<`${Prefix}budgets.delete`, ReturnType<typeof remove>>;
   return {
     'budgets.list': list,
     ...of('organisation-', 'organisation'),

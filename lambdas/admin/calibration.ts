@@ -60,7 +60,7 @@ export const createCalibration = (parts: {
     };
   };
 
-  const calibration: Operation<'calibration'> = async ({ query, identity }) => {
+  const calibration = (async ({ query, identity }) => {
     const now = clock.now();
     const { model: id, since = now - 30 * DAY_MS } = query;
     const isWanted = (model: string) => id === undefined || id === model;
@@ -79,6 +79,6 @@ export const createCalibration = (parts: {
       isWanted: (record) => isWanted(record.model) && isReceipt(record),
     });
     return { status: 200, body: { data: targets.map((each) => publicCalibration(each, found)) } };
-  };
+  }) satisfies Operation<'calibration'>;
   return { calibration };
 };

@@ -31,9 +31,7 @@ export const deleteHandlers = ({ projects, plans, keys, clock }: Parts) => {
   };
 
   /** Its history, requests and audit remain, and its id is not used again. */
-  const deleteProject: Operation<'projects.delete'> = async ({
-    parameters: { project: id = '' },
-  }) => {
+  const deleteProject = (async ({ parameters: { project: id = '' } }) => {
     const changed = await projects.changeProject(id, async (stored) => {
       requireNotDeleted(stored);
       const now = clock.now();
@@ -47,9 +45,9 @@ export const deleteHandlers = ({ projects, plans, keys, clock }: Parts) => {
     const [before, after] = [publicProject(changed.before), publicProject(changed.after)];
     const changes = [{ action: 'projects.delete' as const, project: id, before, after }];
     return { status: 200, body: after, changes };
-  };
+  }) satisfies Operation<'projects.delete'>;
 
-  const deletePlan: Operation<'plans.delete'> = async ({ parameters: { plan: id = '' } }) => {
+  const deletePlan = (async ({ parameters: { plan: id = '' } }) => {
     const before = await plans.findPlan(id);
     if (!before) throw notFound(`Plan '${id}' not found.`);
     // Read before the keys: what is assigned from here on, the condition of the deletion sees.
@@ -65,7 +63,7 @@ export const deleteHandlers = ({ projects, plans, keys, clock }: Parts) => {
     if (outcome === 'missing') throw notFound(`Plan '${id}' not found.`);
     const changes = [{ action: 'plans.delete' as const, plan: id, before }];
     return { status: 200, body: { id, deleted: true }, changes };
-  };
+  }) satisfies Operation<'plans.delete'>;
 
   return { 'projects.delete': deleteProject, 'plans.delete': deletePlan };
 };

@@ -211,7 +211,7 @@ export const checkPresets = ({
 export const doctorHandlers = (parts: DoctorParts) => {
   const testTarget = createTestTarget(parts);
 
-  const check: Operation<'checks'> = async () => {
+  const check = (async () => {
     const checks = await Promise.all([
       checkCatalog(parts.models),
       checkSecrets(parts),
@@ -233,9 +233,9 @@ export const doctorHandlers = (parts: DoctorParts) => {
     }));
     const now = formatInstant(parts.clock.now());
     return { status: 200, body: { now, checks: checks.flat(), targets } };
-  };
+  }) satisfies Operation<'checks'>;
 
-  const test: Operation<'targets.test'> = async ({ input }) => {
+  const test = (async ({ input }) => {
     const { place, call } = input;
     const found = placedTargets(parts.models).find((each) => each.place === place);
     if (!found) throw invalidRequest(`The catalog has no target ${place}.`, { param: 'place' });
@@ -243,7 +243,7 @@ export const doctorHandlers = (parts: DoctorParts) => {
     const { member, ...outcome } = await testTarget(model, target, call);
     const at = member === undefined ? place : `${place}.${member}`;
     return { status: 200, body: { check: `${call} call`, ...outcome, place: at } };
-  };
+  }) satisfies Operation<'targets.test'>;
 
   return { checks: check, 'targets.test': test };
 };

@@ -96,7 +96,7 @@ export const createExport = (parts: {
     return { ...page, data: page.data.flatMap((record) => eventsOf(record, form, meter)) };
   };
 
-  const run: Operation<'export'> = async ({ parameters, query, identity }) => {
+  const run = (async ({ parameters, query, identity }) => {
     const { format = '' } = parameters;
     const form = EVENT_FORMS.find((name) => name === format);
     if (form === undefined && format !== 'focus') {
@@ -114,6 +114,6 @@ export const createExport = (parts: {
     const { projectId: _, ...page } = form ? await events(asked, form) : await focus(asked);
     const shown = { from: formatInstant(asked.from), to: formatInstant(asked.to) };
     return { status: 200, body: { format, ...shown, ...page } };
-  };
+  }) satisfies Operation<'export'>;
   return { export: run };
 };

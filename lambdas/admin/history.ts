@@ -166,7 +166,7 @@ export const historyHandlers = ({
     return { ...days, ...age, data: page.data.map(publicRow), next_cursor: next };
   };
 
-  const usage: Operation<'usage'> = async ({ query: wanted, identity }) => {
+  const usage = (async ({ query: wanted, identity }) => {
     const now = clock.now();
     const { since = now - DEFAULT_DAYS * DAY_MS, until = now + 1, by } = wanted;
     const named = keysIn(wanted);
@@ -183,12 +183,10 @@ export const historyHandlers = ({
     } = read;
     const data = by === 'key' ? await withNames(limited(sums), ids, named) : limited(sums);
     return { status: 200, body: { ...days, ...age, by, data, total, next_cursor: null } };
-  };
+  }) satisfies Operation<'usage'>;
 
   /** A month of a project by model and key, and what its meters counted. */
-  const statement: Operation<'statement'> = async ({
-    parameters: { project = '', month: text = '' },
-  }) => {
+  const statement = (async ({ parameters: { project = '', month: text = '' } }) => {
     const { month } = readInput(z.strictObject({ month: Month }), { month: text });
     await requireProject(projects, project);
     const range = { projectId: project, from: `${month}-01`, to: lastDayOf(month) };
@@ -212,7 +210,7 @@ export const historyHandlers = ({
         periods: periods.map(({ meterId, period, used }) => ({ meter: meterId, period, used })),
       },
     };
-  };
+  }) satisfies Operation<'statement'>;
 
   /** Rows of a project and, if there was no time for all of it, the place where the next page continues. */
   const comparisonsOf = async (
@@ -230,7 +228,7 @@ export const historyHandlers = ({
   };
 
   /** Brings the history up to date and compares each closed period with its records, project after project. */
-  const reconcile: Operation<'reconcile'> = async ({ query: wanted, identity }) => {
+  const reconcile = (async ({ query: wanted, identity }) => {
     const ids = await projectsOf(wanted, identity);
     const startedAt = clock.now();
     const isOver = () => clock.now() - startedAt >= RECONCILE_MS;
@@ -246,7 +244,7 @@ export const historyHandlers = ({
       if (isOver()) return { status: 200, body: { data, next_cursor: ids[index + 1] ?? null } };
     }
     return { status: 200, body: { data, next_cursor: null } };
-  };
+  }) satisfies Operation<'reconcile'>;
 
   return { usage, statement, reconcile };
 };

@@ -121,7 +121,7 @@ export const createListIncidents = (parts: Parts) => {
     return { shown, read };
   };
 
-  const list: Operation<'incidents.list'> = async ({ identity }) => {
+  const list = (async ({ identity }) => {
     const ids = await projectsSeenBy(projects, identity);
     const { shown, read } = await findIncidents(ids, clock.now());
     const newest = shown
@@ -140,10 +140,7 @@ export const createListIncidents = (parts: Parts) => {
     const data = newest.map((one) => publicIncident(one, nameOf));
     const figures = { of_requests: read.found.length, is_all: read.isAll, since: read.since };
     return { status: 200, body: { ...figures, data } };
-  };
+  }) satisfies Operation<'incidents.list'>;
 
   return { 'incidents.list': list };
 };
-
-/** What fails, as the admin API returns it. */
-export type PublicIncident = ReturnType<typeof publicIncident>;

@@ -60,7 +60,7 @@ export const keyChangeHandlers = ({ lifecycle, plans, projects, checkModels, clo
     };
   };
 
-  const set: Operation<'keys.set'> = async ({ parameters, input }) => {
+  const set = (async ({ parameters, input }) => {
     const record = await require(parameters);
     const { rpm, quota, concurrency } = input;
     const scope = omitUndefined({
@@ -76,23 +76,27 @@ export const keyChangeHandlers = ({ lifecycle, plans, projects, checkModels, clo
     });
     checkKeyLimits(limits, await requirePlan(plans, record.planId));
     return apply('keys.set', record, input);
-  };
+  }) satisfies Operation<'keys.set'>;
 
   /** The counters stay: what is used counts against the new plan's limits. */
-  const move: Operation<'keys.move'> = async ({ parameters, input }) => {
+  const move = (async ({ parameters, input }) => {
     const record = await require(parameters);
     const { id: planId } = await requirePlan(plans, input.plan);
     const project = await projects.findProject(record.projectId);
     if (project) requireAllowedPlan(project, planId);
     await requireAssigned(plans, planId, clock.now());
     return apply('keys.move', record, { planId });
-  };
+  }) satisfies Operation<'keys.move'>;
 
-  const pause: Operation<'keys.pause'> = async ({ parameters }) =>
-    apply('keys.pause', await require(parameters), { status: 'paused' });
+  const pause = (async ({ parameters }) =>
+    apply('keys.pause', await require(parameters), {
+      status: 'paused',
+    })) satisfies Operation<'keys.pause'>;
 
-  const resume: Operation<'keys.resume'> = async ({ parameters }) =>
-    apply('keys.resume', await require(parameters), { status: 'active' });
+  const resume = (async ({ parameters }) =>
+    apply('keys.resume', await require(parameters), {
+      status: 'active',
+    })) satisfies Operation<'keys.resume'>;
 
   return { 'keys.set': set, 'keys.move': move, 'keys.pause': pause, 'keys.resume': resume };
 };

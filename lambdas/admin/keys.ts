@@ -61,7 +61,7 @@ export const readKeyPage = (
   });
 
 const keyLists = ({ lifecycle, keys, projects, clock }: Parts) => {
-  const list: Operation<'keys.list'> = async ({ parameters: { project = '' }, query }) => {
+  const list = (async ({ parameters: { project = '' }, query }) => {
     await requireProject(projects, project);
     const now = clock.now();
     const page = await readKeyPage(keys, project, query, now);
@@ -71,13 +71,13 @@ const keyLists = ({ lifecycle, keys, projects, clock }: Parts) => {
     const all = isOnly ? page.data : await listOf(keys.readKeys(project));
     const total = all.filter(isWantedBy(query, now)).length;
     return { status: 200, body: { ...page, data, total } };
-  };
+  }) satisfies Operation<'keys.list'>;
 
-  const show: Operation<'keys.show'> = async ({ parameters: { project = '', key = '' } }) => {
+  const show = (async ({ parameters: { project = '', key = '' } }) => {
     const record = await lifecycle.find({ projectId: project, keyId: key });
     if (!record) throw keyNotFound(project, key);
     return { status: 200, body: publicKey(record, clock.now()) };
-  };
+  }) satisfies Operation<'keys.show'>;
 
   const byHash = async (hash: string, identity: Identity): Promise<KeyRecord[]> => {
     const record = await keys.findKey(hash);
@@ -94,7 +94,7 @@ const keyLists = ({ lifecycle, keys, projects, clock }: Parts) => {
   };
 
   /** By the SHA-256 of the whole key, the first characters that lists show, or its id. In any project. */
-  const find: Operation<'keys.find'> = async ({ input: { sha256, start, id }, identity }) => {
+  const find = (async ({ input: { sha256, start, id }, identity }) => {
     const found =
       sha256 === undefined
         ? await inAnyProject((key) => key.start === start || key.keyId === id, identity)
@@ -102,7 +102,7 @@ const keyLists = ({ lifecycle, keys, projects, clock }: Parts) => {
     if (found.length === 0) throw notFound('No key matches.');
     const data = found.map((record) => publicKey(record, clock.now()));
     return { status: 200, body: { data } };
-  };
+  }) satisfies Operation<'keys.find'>;
 
   return { 'keys.list': list, 'keys.show': show, 'keys.find': find };
 };
@@ -111,7 +111,7 @@ export const keyHandlers = (parts: Parts) => {
   const { lifecycle, admitKey, newKeyId, plans, projects, budgets, checkModels, clock } = parts;
 
   /** The response contains the key itself, this once. */
-  const create: Operation<'keys.create'> = async ({ parameters: { project = '' }, input }) => {
+  const create = (async ({ parameters: { project = '' }, input }) => {
     const { plan: planId, expires_at: expiresAt, name, ...limits } = input;
     requireFuture(expiresAt, clock.now());
     checkModels(limits);
@@ -128,10 +128,10 @@ export const keyHandlers = (parts: Parts) => {
       body: { key, ...publicKey(record, clock.now()) },
       changes: [{ action: 'keys.create', project, plan: planId, key: record.keyId, after }],
     };
-  };
+  }) satisfies Operation<'keys.create'>;
 
   /** The response contains the successor itself, this once. It shares the old key's counters. */
-  const rotate: Operation<'keys.rotate'> = async ({ parameters, input }) => {
+  const rotate = (async ({ parameters, input }) => {
     const { project = '', key: keyId = '' } = parameters;
     const { overlap, expires_at: expiresAt } = input;
     requireFuture(expiresAt, clock.now());
@@ -151,12 +151,9 @@ export const keyHandlers = (parts: Parts) => {
       body: { key, ...publicKey(record, clock.now()), ...replaced },
       changes: [{ action: 'keys.rotate', project, plan: old.planId, key: keyId, before, after }],
     };
-  };
+  }) satisfies Operation<'keys.rotate'>;
 
-  const revoke: Operation<'keys.revoke'> = async ({
-    parameters: { project = '', key: keyId = '' },
-    input: { reason },
-  }) => {
+  const revoke = (async ({ parameters: { project = '', key: keyId = '' }, input: { reason } }) => {
     const record = await lifecycle.revoke({ projectId: project, keyId });
     if (!record) throw keyNotFound(project, keyId);
     const { planId: plan } = record;
@@ -167,7 +164,7 @@ export const keyHandlers = (parts: Parts) => {
       body: { id: keyId, project, status: 'revoked' },
       changes: [{ action: 'keys.revoke', project, plan, key: keyId, before, after }],
     };
-  };
+  }) satisfies Operation<'keys.revoke'>;
 
   return {
     ...keyLists(parts),

@@ -85,17 +85,11 @@ type Parts = {
 
 /** Latency, failures and cost by model and by target, of the newest requests. */
 export const createMeasureTargets = ({ records, projects, clock }: Parts) => {
-  const measured: Operation<'targets.measured'> = async ({ identity }) => {
+  const measured = (async ({ identity }) => {
     const ids = await projectsSeenBy(projects, identity);
     const { found, isAll, since } = await readRecent(records.listRecords, ids, clock.now());
     const body = { of_requests: found.length, is_all: isAll, since, ...measure(found) };
     return { status: 200, body };
-  };
+  }) satisfies Operation<'targets.measured'>;
   return { 'targets.measured': measured };
 };
-
-/** What calls of a target did, as the admin API returns it. */
-export type TargetMeasure = { model: string; target: string } & Omit<
-  ReturnType<typeof publicMeasure>,
-  'names'
->;

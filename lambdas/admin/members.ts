@@ -29,7 +29,7 @@ type Parts = {
   projects: Pick<ProjectStore, 'findProject'>;
 };
 
-export const publicMember = ({ email, status, invitedAt }: User, groups: string[] = []) => ({
+const publicMember = ({ email, status, invitedAt }: User, groups: string[] = []) => ({
   email,
   roles: groups.filter(isRole).toSorted(),
   status,
@@ -97,7 +97,7 @@ export const memberHandlers = ({ members, projects }: Parts) => {
     for (const role of roles) await pool.addToGroup(email, role);
   };
 
-  const list: Operation<'members.list'> = async ({ query: { q, project, cursor } }) =>
+  const list = (async ({ query: { q, project, cursor } }) =>
     withPool(async (pool) => {
       const { users, nextToken } = await (project === undefined
         ? pool.listUsers(q, cursor)
@@ -105,10 +105,10 @@ export const memberHandlers = ({ members, projects }: Parts) => {
       const groups = await Promise.all(users.map(({ email }) => pool.groupsOf(email)));
       const data = users.map((user, index) => publicMember(user, groups[index]));
       return { status: 200, body: { data, next_cursor: nextToken ?? null } };
-    });
+    })) satisfies Operation<'members.list'>;
 
   /** A member that exists gets the role in addition to its others. */
-  const invite: Operation<'members.invite'> = async ({ input: { email: member, role } }) => {
+  const invite = (async ({ input: { email: member, role } }) => {
     await requireProjects([role], 'role');
     return withPool(async (pool) => {
       const invitation = await pool.invite(member);
@@ -118,9 +118,9 @@ export const memberHandlers = ({ members, projects }: Parts) => {
       const changes: Change[] = [{ action: 'members.invite', member, before, after }];
       return { status: 201, body: { email: member, ...after, invitation }, changes };
     });
-  };
+  }) satisfies Operation<'members.invite'>;
 
-  const set: Operation<'members.set'> = async ({ identity, parameters, input: { roles } }) => {
+  const set = (async ({ identity, parameters, input: { roles } }) => {
     const member = emailIn(parameters);
     if (!roles.includes('operator')) requireOther(identity, member);
     await requireProjects(roles, 'roles');
@@ -134,9 +134,9 @@ export const memberHandlers = ({ members, projects }: Parts) => {
       const changes: Change[] = [{ action: 'members.set', member, before, after }];
       return { status: 200, body: { email: member, ...after }, changes };
     });
-  };
+  }) satisfies Operation<'members.set'>;
 
-  const remove: Operation<'members.remove'> = async ({ identity, parameters }) => {
+  const remove = (async ({ identity, parameters }) => {
     const member = emailIn(parameters);
     requireOther(identity, member);
     return withPool(async (pool) => {
@@ -145,7 +145,7 @@ export const memberHandlers = ({ members, projects }: Parts) => {
       const changes: Change[] = [{ action: 'members.remove', member, before }];
       return { status: 200, body: { email: member, removed: true }, changes };
     });
-  };
+  }) satisfies Operation<'members.remove'>;
 
   return {
     'members.list': list,

@@ -163,7 +163,7 @@ const planFamilies = (plans: Plan[]): MetricFamily[] => {
  */
 export const createMetrics = (parts: Parts) => {
   const { projects, plans, history, clock } = parts;
-  const read: Operation<'metrics'> = async ({ query }) => {
+  const read = (async ({ query }) => {
     const listed = (await projects.listProjects()).toSorted(byAge);
     const [all, states, planList, quotas, limits] = await Promise.all([
       readMetrics(history, listed, clock.now()),
@@ -192,6 +192,6 @@ export const createMetrics = (parts: Parts) => {
     ];
     const text = formatOpenMetrics(families);
     return { status: 200, headers: { 'content-type': OPEN_METRICS_TYPE }, text };
-  };
+  }) satisfies Operation<'metrics'>;
   return { metrics: read };
 };

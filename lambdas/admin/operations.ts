@@ -1,3 +1,4 @@
+import type { OperationName } from '../operations.ts';
 import { createApplySeed } from './apply-seed.ts';
 import { createListAudit } from './audit.ts';
 import { budgetHandlers } from './budgets.ts';
@@ -53,11 +54,17 @@ type All<Union> = (Union extends unknown ? (one: Union) => void : never) extends
   ? Each
   : never;
 
+/** The function of each row of `OPERATIONS`. */
+type Handlers = All<ReturnType<Factory>>;
+
+type BodyIn<Reply> = Reply extends { body: infer Body } ? Body : never;
+
+/** CONTRACT with console/: what an operation replies. */
+export type ReplyOf<Name extends OperationName> = BodyIn<Awaited<ReturnType<Handlers[Name]>>>;
+
 /** What the operations need. */
 export type OperationParts = All<Parameters<Factory>[0]>;
 
 /** Does not compile without a function for each row of `OPERATIONS`. */
 export const createOperations = (parts: OperationParts): AdminRoute[] =>
-  routesOf(
-    Object.assign({}, ...FACTORIES.map((create) => create(parts))) as All<ReturnType<Factory>>,
-  );
+  routesOf(Object.assign({}, ...FACTORIES.map((create) => create(parts))) as Handlers);

@@ -98,13 +98,13 @@ export const createOverview = (parts: Parts) => {
     return [project];
   };
 
-  const overview: Operation<'overview'> = async (request) => {
+  const overview = (async (request) => {
     const { query, identity } = request;
     const ids = await idsOf(query.project, identity);
     const failed = { ...query, status: 'failed', limit: FAILED };
     const [projectList, planList, figures, requestList] = await Promise.all([
       projectLists['projects.list'](request),
-      planLists['plans.list'](request),
+      planLists['plans.list'](),
       sectionOf(readFigures(ids)),
       sectionOf(requests['requests.list']({ ...request, query: failed })),
     ]);
@@ -115,7 +115,7 @@ export const createOverview = (parts: Parts) => {
       failed: 'failure' in requestList ? requestList : requestList.body.data,
     };
     return { status: 200, body };
-  };
+  }) satisfies Operation<'overview'>;
 
   return { overview };
 };

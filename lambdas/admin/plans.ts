@@ -9,22 +9,22 @@ import type { Operation } from './operation.ts';
 export type PlanParts = { plans: PlanStore; checkModels: CheckModels };
 
 export const planHandlers = ({ plans, checkModels }: PlanParts) => {
-  const list: Operation<'plans.list'> = async () => {
+  const list = (async () => {
     const data = (await plans.listPlans()).toSorted((a, b) => (a.id < b.id ? -1 : 1));
     return { status: 200, body: { data } };
-  };
+  }) satisfies Operation<'plans.list'>;
 
-  const create: Operation<'plans.create'> = async ({ input: plan }) => {
+  const create = (async ({ input: plan }) => {
     checkModels(plan);
     if (await plans.createPlan(plan)) {
       const changes: Change[] = [{ action: 'plans.create', plan: plan.id, after: plan }];
       return { status: 201, body: plan, changes };
     }
     throw invalidRequest(`Plan '${plan.id}' already exists.`, { status: 409 });
-  };
+  }) satisfies Operation<'plans.create'>;
 
   /** Counts are kept: the new limits apply to what is already used, within 15 seconds. */
-  const set: Operation<'plans.set'> = async ({ parameters: { plan: id = '' }, input }) => {
+  const set = (async ({ parameters: { plan: id = '' }, input }) => {
     const { models, concurrency, require, ...limits } = input;
     if (models || require)
       checkModels(omitUndefined({ models: models ?? undefined, require: require ?? undefined }));
@@ -51,7 +51,7 @@ export const planHandlers = ({ plans, checkModels }: PlanParts) => {
           { status: 409 },
         );
     }
-  };
+  }) satisfies Operation<'plans.set'>;
 
   return { 'plans.list': list, 'plans.create': create, 'plans.set': set };
 };

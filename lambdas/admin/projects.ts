@@ -58,13 +58,13 @@ export type ProjectParts = {
 };
 
 export const projectHandlers = ({ projects, plans, clock }: ProjectParts) => {
-  const list: Operation<'projects.list'> = async ({ identity }) => {
+  const list = (async ({ identity }) => {
     const all = await projects.listProjects();
     const data = all.filter(({ id, deletedAt }) => deletedAt === undefined && maySee(identity, id));
     return { status: 200, body: { data: data.map(publicProject) } };
-  };
+  }) satisfies Operation<'projects.list'>;
 
-  const create: Operation<'projects.create'> = async ({ input }) => {
+  const create = (async ({ input }) => {
     const { max_keys: maxKeys, ...fields } = input;
     await requirePlans(plans, input.plans);
     const project = { ...fields, ...omitUndefined({ maxKeys }), createdAt: clock.now() };
@@ -77,10 +77,10 @@ export const projectHandlers = ({ projects, plans, clock }: ProjectParts) => {
     const reason =
       deletedAt === undefined ? 'already exists.' : 'was deleted; its history keeps the id.';
     throw invalidRequest(`Project '${project.id}' ${reason}`, { status: 409 });
-  };
+  }) satisfies Operation<'projects.create'>;
 
   /** Keys that exist keep working; plans and number of keys apply to new ones. */
-  const set: Operation<'projects.set'> = async ({ parameters: { project: id = '' }, input }) => {
+  const set = (async ({ parameters: { project: id = '' }, input }) => {
     await requirePlans(plans, input.plans ?? []);
     const changed = await projects.changeProject(id, (stored) => {
       const { name, plans: allowed, maxKeys, ...rest } = stored;
@@ -99,7 +99,7 @@ export const projectHandlers = ({ projects, plans, clock }: ProjectParts) => {
     const [before, after] = [publicProject(changed.before), publicProject(changed.after)];
     const changes: Change[] = [{ action: 'projects.set', project: id, before, after }];
     return { status: 200, body: after, changes };
-  };
+  }) satisfies Operation<'projects.set'>;
 
   return { 'projects.list': list, 'projects.create': create, 'projects.set': set };
 };

@@ -97,7 +97,7 @@ export const createReadCounts = (parts: QuotaParts) => {
 export const usageHandlers = (parts: QuotaParts) => {
   const { keys, projects, clock } = parts;
   const readCounts = createReadCounts(parts);
-  const list: Operation<'quotas.list'> = async ({ parameters: { project = '' }, query }) => {
+  const list = (async ({ parameters: { project = '' }, query }) => {
     const { keys: ids, ...wanted } = query;
     await requireProject(projects, project);
     const page =
@@ -105,7 +105,7 @@ export const usageHandlers = (parts: QuotaParts) => {
         ? await readKeyPage(keys, project, wanted, clock.now())
         : { data: ids, next_cursor: null };
     return { status: 200, body: { ...page, data: await readCounts(project, page.data) } };
-  };
+  }) satisfies Operation<'quotas.list'>;
 
   return { 'quotas.list': list };
 };

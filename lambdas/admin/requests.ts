@@ -92,7 +92,7 @@ export const requestHandlers = ({ records, projects, keys, clock }: RequestParts
     return owners.flat();
   };
 
-  const list: Operation<'requests.list'> = async ({ query: wanted, identity }) => {
+  const list = (async ({ query: wanted, identity }) => {
     const now = clock.now();
     const { since = now - DAY_MS, until, cursor: before } = wanted;
     const range = keptRange({ since, until }, MAX_RECORD_DAYS + 1, now);
@@ -117,9 +117,9 @@ export const requestHandlers = ({ records, projects, keys, clock }: RequestParts
       key_name: nameOf(record.keyId),
     }));
     return { status: 200, body: { ...page, data } };
-  };
+  }) satisfies Operation<'requests.list'>;
 
-  const find: Operation<'requests.show'> = async ({ parameters: { request = '' }, identity }) => {
+  const find = (async ({ parameters: { request = '' }, identity }) => {
     const read = async (id: string): Promise<Listed | undefined> =>
       (await records.findRecord(id, request)) ?? records.findRefused(id, request);
     const found = await Promise.all((await allSeenBy(identity)).map(read));
@@ -134,7 +134,7 @@ export const requestHandlers = ({ records, projects, keys, clock }: RequestParts
     throw notFound(
       `Request '${request.slice(0, 100)}' not found. Its record has expired, it was one of many refusals in a minute, or its id is wrong.`,
     );
-  };
+  }) satisfies Operation<'requests.show'>;
 
   return { 'requests.list': list, 'requests.show': find };
 };

@@ -55,10 +55,6 @@ const publicTarget = ({ place, model, target }: Placed, keysUsing: Map<string, n
   ...publicRetirement(model, keysUsing.get(model.id)),
 });
 
-/** A target as the admin API returns it. */
-export type ListedTarget = ReturnType<typeof publicTarget> &
-  Health & { limits?: string; limits_at?: string };
-
 export type BreakerParts = Pick<RetirementParts, 'models' | 'clock'> & {
   breakers: Pick<BreakerStore, 'readBreaker'>;
 };
@@ -76,7 +72,7 @@ export const readTargetStates = async (parts: BreakerParts): Promise<Map<string,
 
 /** The catalog's targets in the order of failover, with the state of their breakers and their prices. */
 export const createListTargets = (parts: RetirementParts & LimitParts & BreakerParts) => {
-  const list: Operation<'targets.list'> = async () => {
+  const list = (async () => {
     const placed = placedTargets(parts.models);
     const [states, keysUsing, limits] = await Promise.all([
       readTargetStates(parts),
@@ -89,12 +85,12 @@ export const createListTargets = (parts: RetirementParts & LimitParts & BreakerP
       ...limits.get(nameOf(each)),
     }));
     return { status: 200, body: { data } };
-  };
+  }) satisfies Operation<'targets.list'>;
 
   /** Ids and prices, which a plan or a key may be limited to. */
-  const listModels: Operation<'models.list'> = async () => {
+  const listModels = (async () => {
     const data = parts.models.map(({ id, retires }) => ({ id, retires: retires ?? null }));
     return { status: 200, body: { data } };
-  };
+  }) satisfies Operation<'models.list'>;
   return { 'targets.list': list, 'models.list': listModels };
 };

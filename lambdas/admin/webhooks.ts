@@ -58,12 +58,12 @@ export const webhookHandlers = (parts: {
     throw notFound(`Project '${project}' has no webhook.`);
   };
 
-  const show: Operation<'webhooks.show'> = async ({ parameters: { project = '' } }) => ({
+  const show = (async ({ parameters: { project = '' } }) => ({
     status: 200,
     body: publicWebhook(project, await find(project), clock.now()),
-  });
+  })) satisfies Operation<'webhooks.show'>;
 
-  const set: Operation<'webhooks.set'> = async ({ parameters: { project = '' }, input }) => {
+  const set = (async ({ parameters: { project = '' }, input }) => {
     await requireProject(projects, project);
     checkUrl(input.url, mayReachInner);
     const now = clock.now();
@@ -78,14 +78,14 @@ export const webhookHandlers = (parts: {
       { action: 'webhooks.set', project, ...(before && { before }), after },
     ];
     return { status: 200, body: { ...after, secret }, changes };
-  };
+  }) satisfies Operation<'webhooks.set'>;
 
-  const remove: Operation<'webhooks.delete'> = async ({ parameters: { project = '' } }) => {
+  const remove = (async ({ parameters: { project = '' } }) => {
     const before = publicWebhook(project, await find(project), clock.now());
     await open().remove(project);
     const changes: Change[] = [{ action: 'webhooks.delete', project, before }];
     return { status: 200, body: { ...before, deleted: true }, changes };
-  };
+  }) satisfies Operation<'webhooks.delete'>;
 
   return { 'webhooks.show': show, 'webhooks.set': set, 'webhooks.delete': remove };
 };

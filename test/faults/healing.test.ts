@@ -246,12 +246,7 @@ test('doctor prints what was learned as members to add to the catalog', async ()
     clock,
     presetOf,
   });
-  const { body } = await check({
-    identity: { name: 'tester', roles: [] },
-    parameters: {},
-    query: {},
-    input: undefined,
-  });
+  const { body } = await check();
   expect(body.checks).toContainEqual({
     check: 'profile',
     result: 'warning',

@@ -104,20 +104,33 @@ const endpointIn = (node: ts.Node): string | undefined => {
   return name.charAt(0).toLowerCase() + name.slice(1);
 };
 
-/** Of a function whose type is `Operation<'keys.list'>` or `Endpoint`, as a variable or as what another one returns. */
-const nameOf = (node: ts.VariableDeclaration | ts.ArrowFunction): string | undefined => {
+/** Of a function that satisfies `Operation<'keys.list'>`, or whose type is `Endpoint`, as a variable or as what another one returns. */
+const nameOf = (
+  node: ts.VariableDeclaration | ts.ArrowFunction | ts.SatisfiesExpression,
+): string | undefined => {
   const type = node.type?.getText() ?? '';
-  if (type === 'Endpoint') return endpointIn(node);
+  if (type === 'Endpoint' && !ts.isSatisfiesExpression(node)) return endpointIn(node);
   const [, operation] = /^Operation<'([\w.-]+)'>$/.exec(type) ?? [];
   return operation && `admin.${operation}`;
+};
+
+const madeBy = (
+  node: ts.VariableDeclaration | ts.ArrowFunction | ts.SatisfiesExpression,
+): Made | undefined => {
+  if (ts.isSatisfiesExpression(node)) return node.expression;
+  return ts.isVariableDeclaration(node) ? node.initializer : node.body;
 };
 
 /** The functions of a file that reply, by their names. */
 const repliersIn = (file: ts.SourceFile): [name: string, made: Made][] => {
   const found: [string, Made][] = [];
   const visit = (node: ts.Node): void => {
-    if (ts.isVariableDeclaration(node) || ts.isArrowFunction(node)) {
-      const made = ts.isVariableDeclaration(node) ? node.initializer : node.body;
+    if (
+      ts.isVariableDeclaration(node) ||
+      ts.isArrowFunction(node) ||
+      ts.isSatisfiesExpression(node)
+    ) {
+      const made = madeBy(node);
       const name = nameOf(node);
       if (name && made) found.push([name, made]);
     }
