@@ -1,5 +1,5 @@
 import type { RecordStore, RequestRecord } from '../stores/record-store.ts';
-import { type Clock, withTimeout } from '../support/clock.ts';
+import { type Clock, tryFor } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { hashWho, type ReadWhoKey } from './hash-who.ts';
 import { WRITE_TIMEOUT_MS } from './refusal-counts.ts';
@@ -32,12 +32,8 @@ export const createRecorder = (options: {
   };
 
   const write = async (entry: RequestRecord, revision: number, parts: Uint16Array | undefined) => {
-    const writing = put(entry, revision, parts).then(
-      () => true,
-      () => false,
-    );
-    const written = await withTimeout(clock, WRITE_TIMEOUT_MS, writing);
-    if (!written?.value) log.error('record_write_failed', { requestId: entry.id });
+    const written = await tryFor(clock, WRITE_TIMEOUT_MS, put(entry, revision, parts));
+    if (!written) log.error('record_write_failed', { requestId: entry.id });
   };
 
   return {

@@ -3,7 +3,7 @@ import type { Cost, Keeper, Reply } from '../endpoints/endpoint.ts';
 import type { CallerProtocol } from '../protocols/protocol.ts';
 import { formatSse, type SseMessage } from '../protocols/streams/sse.ts';
 import type { Answer, AnswerStore } from '../stores/answer-store.ts';
-import { type Clock, withTimeout } from '../support/clock.ts';
+import { type Clock, tryFor } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { Recording } from './recording.ts';
 import { eventId } from './resume.ts';
@@ -52,10 +52,8 @@ export const createKeeper = (parts: {
   const store = async (answer: Omit<Answer, 'isEmpty'>, cost: Cost): Promise<void> => {
     const isEmpty = cost.isEmpty();
     const expiresAt = clock.now() + (isEmpty ? EMPTY_KEPT_MS : keepMs);
-    const finished = answers
-      .finish(id, owner, { ...answer, isEmpty }, expiresAt)
-      .catch(() => false);
-    isKept = (await withTimeout(clock, STORE_TIMEOUT_MS, finished))?.value === true;
+    const finishing = answers.finish(id, owner, { ...answer, isEmpty }, expiresAt);
+    isKept = (await tryFor(clock, STORE_TIMEOUT_MS, finishing))?.value === true;
     if (!isKept) log.warn('answer_not_stored', { requestId: owner });
   };
 

@@ -3,7 +3,7 @@ import type { Target } from '../catalog/catalog.ts';
 import { countingOf } from '../catalog/estimate-tokens.ts';
 import { FRAMING_MEMBERS, type FramingNumbers } from '../catalog/families.ts';
 import type { ReceiptStore } from '../stores/receipt-store.ts';
-import { type Clock, DAY_MS, MINUTE_MS, withTimeout } from '../support/clock.ts';
+import { type Clock, DAY_MS, MINUTE_MS, tryFor, withTimeout } from '../support/clock.ts';
 import { oncePer } from '../support/once-per.ts';
 import { keyOf } from './lessons.ts';
 
@@ -113,11 +113,8 @@ export const createCalibrations = (parts: { store: ReceiptStore; clock: Clock })
     const writing = store.writeReceipts(keyOf(target), state.pending, now + LIFE_MS);
     state.pending = new Map();
     state.writtenAt = now;
-    try {
-      await withTimeout(clock, WRITE_TIMEOUT_MS, writing);
-    } catch {
-      // This process has them, and later ones are as good.
-    }
+    // What is lost, this process has, and later ones are as good.
+    await tryFor(clock, WRITE_TIMEOUT_MS, writing);
   };
 
   return {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { nameOf, type Target } from '../catalog/catalog.ts';
 import type { Profile } from '../protocols/profile.ts';
 import type { Lesson, LessonStore } from '../stores/lesson-store.ts';
-import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, withTimeout } from '../support/clock.ts';
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, tryFor, withTimeout } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { oncePer } from '../support/once-per.ts';
@@ -169,11 +169,8 @@ export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Lo
       owners: JSON.stringify(owners),
     };
     lessons = { ...lessons, [key]: lesson };
-    try {
-      await withTimeout(clock, WRITE_TIMEOUT_MS, store.writeLesson(key, lesson));
-    } catch {
-      log.warn('lessons_unwritable', { target: nameOf(target) });
-    }
+    const written = await tryFor(clock, WRITE_TIMEOUT_MS, store.writeLesson(key, lesson));
+    if (!written) log.warn('lessons_unwritable', { target: nameOf(target) });
   };
 
   const prefetch = () => {

@@ -37,6 +37,13 @@ export const withTimeout = <Value>(
     );
   });
 
+/** The same of work that may be lost: undefined also if it fails. */
+export const tryFor = <Value>(
+  clock: Clock,
+  ms: number,
+  work: Promise<Value>,
+): Promise<{ value: Value } | undefined> => withTimeout(clock, ms, work).catch(() => undefined);
+
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 86_400_000;

@@ -1,5 +1,5 @@
 import type { BreakerState, BreakerStore } from '../../stores/breaker-store.ts';
-import { type Clock, withTimeout } from '../../support/clock.ts';
+import { type Clock, tryFor, withTimeout } from '../../support/clock.ts';
 import type { Log } from '../../support/log.ts';
 
 /** The breakers' states as all environments share them. Nothing here throws: a breaker is an optimisation. */
@@ -67,13 +67,6 @@ export const createSharedStates = (parts: {
     return state;
   };
 
-  const write = async (name: string, next: Transition, seen: number): Promise<boolean> => {
-    const writing = store.transitionBreaker(name, next, seen);
-    const written = await withTimeout(clock, WRITE_TIMEOUT_MS, writing);
-    if (!written) throw new Error('The breaker was not written in time.');
-    return written.value;
-  };
-
   return {
     read: (name) => {
       const known = readings.get(name);
@@ -86,26 +79,21 @@ export const createSharedStates = (parts: {
         readings.set(name, { at: clock.now(), state: Promise.resolve(keep(name, state)) });
       // At once, so that the other calls of this environment do not write the same transition.
       set();
-      try {
-        if (await write(name, next, seen)) {
-          set();
-          return state;
-        }
-      } catch {
-        log.warn('breaker_unwritable', { target: name });
+      const writing = store.transitionBreaker(name, next, seen);
+      const written = await tryFor(clock, WRITE_TIMEOUT_MS, writing);
+      if (written?.value) {
+        set();
+        return state;
       }
+      if (!written) log.warn('breaker_unwritable', { target: name });
       // Another environment was first, or the store failed: read before the next request.
       forget(name);
       return undefined;
     },
     takeProbe: async (name) => {
       const now = clock.now();
-      try {
-        const taking = store.takeProbe(name, now, now + PROBE_MS);
-        return (await withTimeout(clock, READ_TIMEOUT_MS, taking))?.value ?? true;
-      } catch {
-        return true;
-      }
+      const taking = store.takeProbe(name, now, now + PROBE_MS);
+      return (await tryFor(clock, READ_TIMEOUT_MS, taking))?.value ?? true;
     },
   };
 };
