@@ -15,12 +15,11 @@ import {
   type Context,
   endedResponse,
   endOf,
+  ITEM_TEXTS,
   type ItemBlock,
   type ItemStatus,
   itemOf,
-  partOf,
   responseOf,
-  summaryPart,
 } from './response.ts';
 import { clientItemOf, isClientCall } from './tools.ts';
 
@@ -68,37 +67,10 @@ const blockOf = (head: ItemHead, text: string, signature?: string): ItemBlock =>
   return { ...head, text, ...(signature !== undefined && { signature }) };
 };
 
-/** The events of an item's text, which differ by the kind of the item. */
-type TextEvents = {
-  /** Events are named after the text. */
-  name: string;
-  /** The member that holds the whole text. */
-  member: string;
-  /** Members of every event. */
-  position?: Json;
-  /** Members of the events with text. */
-  rest?: Json;
-  /** The part that holds the text; calls have none. */
-  part?: { name: string; of(text: string): Json };
-  /** The whole text, where it differs from the model's. */
-  wholeOf?(text: string): string;
-};
-
-const textEventsOf = (head: ItemHead): TextEvents => {
-  if (head.type === 'thinking') {
-    const part = { name: 'reasoning_summary_part', of: summaryPart };
-    const position = { summary_index: 0 };
-    return { name: 'reasoning_summary_text', member: 'text', position, part };
-  }
-  if (head.type === 'text') {
-    const part = { name: 'content_part', of: (text: string) => partOf(text, head.refusal) };
-    const common = { position: { content_index: 0 }, part };
-    if (head.refusal) return { name: 'refusal', member: 'refusal', ...common };
-    return { name: 'output_text', member: 'text', rest: { logprobs: [] }, ...common };
-  }
-  if (head.custom) return { name: 'custom_tool_call_input', member: 'input' };
-  const wholeOf = (text: string) => text || '{}';
-  return { name: 'function_call_arguments', member: 'arguments', wholeOf };
+const kindOf = (head: ItemHead): string => {
+  if (head.type === 'thinking') return 'reasoning';
+  if (head.type === 'text') return head.refusal ? 'refusal' : 'message';
+  return head.custom ? 'custom_tool_call' : 'function_call';
 };
 
 type ItemEnd = (signature: string | undefined, status: ItemStatus) => Json;
@@ -113,7 +85,8 @@ type Item = {
 };
 
 const createItem = (sender: Sender, head: ItemHead, index: number, context: Context): Item => {
-  const events = textEventsOf(head);
+  const kind = kindOf(head);
+  const events = ITEM_TEXTS[kind] ?? { name: kind, member: kind };
   const added = itemOf(blockOf(head, ''), index, 'in_progress', context);
   const place = { item_id: added.id, output_index: index, ...events.position };
   const sendText = sender.texts(`${events.name}.delta`, (delta) => {
@@ -142,7 +115,7 @@ const createItem = (sender: Sender, head: ItemHead, index: number, context: Cont
     end: () => {
       // Redacted thinking has no text.
       if (events.part && !hasDelta) return [];
-      const whole = events.wholeOf?.(text) ?? text;
+      const whole = text === '' && kind === 'function_call' ? '{}' : text;
       const late = hasDelta ? [] : sendDelta(whole);
       const fields = { ...place, [events.member]: whole, ...events.rest };
       return [...late, sender.event(`${events.name}.done`, fields), ...partEvent('done', whole)];

@@ -1,6 +1,6 @@
 import { asArray, asNumber, asRecord, asString, type Json } from '../bytes/json.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
-import { partOf, summaryPart, withText } from './response.ts';
+import { ITEM_TEXTS, type ItemText, withText } from './response.ts';
 
 /** An item that has begun: how many of its parts have, and what the deltas of its text add up to. */
 type Open = { item: Json; parts: number; text: string };
@@ -14,34 +14,10 @@ const joined = (parts: unknown): string =>
     .join('');
 
 /** The text of a whole item; undefined of a kind that has none. */
-const textOf = ({ type, content, summary, arguments: called, input }: Json): string | undefined => {
-  switch (type) {
-    case 'message':
-      return joined(content);
-    case 'reasoning':
-      return joined(content) + joined(summary);
-    case 'function_call':
-      return asString(called);
-    default:
-      return type === 'custom_tool_call' ? asString(input) : undefined;
-  }
-};
-
-/**
- * The names of the events of an item's part and of its text, the member that numbers the part, and further members of a
- * delta.
- */
-type Names = { part?: string; text: string; place?: string; rest?: Json };
-
-const MESSAGE = { part: 'content_part', text: 'output_text', place: 'content_index' };
-const NAMES: Record<string, Names> = {
-  message: { ...MESSAGE, rest: { logprobs: [] } },
-  refusal: { ...MESSAGE, text: 'refusal' },
-  reasoning: {
-    ...{ part: 'reasoning_summary_part', text: 'reasoning_summary_text', place: 'summary_index' },
-  },
-  function_call: { text: 'function_call_arguments' },
-  custom_tool_call: { text: 'custom_tool_call_input' },
+const textOf = (item: Json): string | undefined => {
+  const { part, member } = ITEM_TEXTS[String(item.type)] ?? {};
+  if (part) return joined(item.content) + joined(item.summary);
+  return member === undefined ? undefined : asString(item[member]);
 };
 
 const DELTA =
@@ -128,24 +104,22 @@ export const createOrder = () => {
   };
 
   /** Begins the part of a text, if it has not begun. */
-  const beginPart = (of: Open, { part, place = '' }: Names, kind: string) => {
+  const beginPart = (of: Open, { part, position }: Partial<ItemText> = {}) => {
     if (of.parts > 0 || part === undefined) return;
     of.parts += 1;
-    const at = { item_id: of.item.id, output_index: output.length, [place]: 0 };
-    const begun = kind === 'reasoning' ? summaryPart('') : partOf('', kind === 'refusal');
-    insert(`${part}.added`, { ...at, part: begun });
+    const at = { item_id: of.item.id, output_index: output.length, ...position };
+    insert(`${part.name}.added`, { ...at, part: part.of('') });
   };
 
   /** The text of an item that came whole. */
   const say = (of: Open, { type, content }: Json, delta: string) => {
     const isRefusal = asRecord(asArray(content)[0])?.type === 'refusal';
     const kind = isRefusal ? 'refusal' : String(type);
-    const names = NAMES[kind];
-    if (!names) return;
-    beginPart(of, names, kind);
-    const place = names.place === undefined ? {} : { [names.place]: 0 };
-    const at = { item_id: of.item.id, output_index: output.length, ...place };
-    insert(`${names.text}.delta`, { ...at, delta, ...names.rest });
+    const text = ITEM_TEXTS[kind];
+    if (!text) return;
+    beginPart(of, text);
+    const at = { item_id: of.item.id, output_index: output.length, ...text.position };
+    insert(`${text.name}.delta`, { ...at, delta, ...text.rest });
     of.text = delta;
   };
 
@@ -164,7 +138,7 @@ export const createOrder = () => {
   const append = (of: Open, type: string, { delta }: Json) => {
     if (typeof delta !== 'string') return require(false, 'a delta without a text');
     const kind = type === 'response.refusal.delta' ? 'refusal' : String(of.item.type);
-    beginPart(of, NAMES[kind] ?? { text: '' }, kind);
+    beginPart(of, ITEM_TEXTS[kind]);
     of.text += delta;
     return undefined;
   };

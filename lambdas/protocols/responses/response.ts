@@ -32,6 +32,37 @@ export const responseId = ({ id }: ResponseMeta): string => `resp_${id}`;
 
 export const summaryPart = (text: string): Json => ({ type: 'summary_text', text });
 
+/** How the text of an item is streamed. */
+export type ItemText = {
+  /** Events are named after the text. */
+  name: string;
+  /** The member that holds the whole text, of its last event and of an item without parts. */
+  member: string;
+  /** Members of every event. */
+  position?: Json;
+  /** Members of the events with text. */
+  rest?: Json;
+  /** The part that holds the text; calls have none. */
+  part?: { name: string; of(text: string): Json };
+};
+
+const textPart = (isRefusal: boolean) => ({
+  position: { content_index: 0 },
+  part: { name: 'content_part', of: (text: string) => partOf(text, isRefusal) },
+});
+
+/** By the type of the item, or of a message that is a refusal. */
+export const ITEM_TEXTS: Record<string, ItemText> = {
+  message: { name: 'output_text', member: 'text', rest: { logprobs: [] }, ...textPart(false) },
+  refusal: { name: 'refusal', member: 'refusal', ...textPart(true) },
+  reasoning: {
+    ...{ name: 'reasoning_summary_text', member: 'text', position: { summary_index: 0 } },
+    part: { name: 'reasoning_summary_part', of: summaryPart },
+  },
+  function_call: { name: 'function_call_arguments', member: 'arguments' },
+  custom_tool_call: { name: 'custom_tool_call_input', member: 'input' },
+};
+
 /** Where the text of an item is that is not whole. */
 export const withText = (item: Json, text: string): Json => {
   switch (item.type) {
@@ -39,10 +70,10 @@ export const withText = (item: Json, text: string): Json => {
       return { ...item, content: [partOf(text, false)] };
     case 'reasoning':
       return { ...item, summary: text === '' ? [] : [summaryPart(text)] };
-    case 'function_call':
-      return { ...item, arguments: text };
-    default:
-      return item.type === 'custom_tool_call' ? { ...item, input: text } : item;
+    default: {
+      const { member } = ITEM_TEXTS[String(item.type)] ?? {};
+      return member === undefined ? item : { ...item, [member]: text };
+    }
   }
 };
 
