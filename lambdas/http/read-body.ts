@@ -73,7 +73,7 @@ const decodeContent = (encoding: string | undefined, body: Body) => {
 const BYTE_ORDER_MARK = '\uFEFF';
 const MARK_BYTES = Buffer.from(BYTE_ORDER_MARK);
 
-/** Stands in UTF-8 for half a surrogate pair, which has no form there. */
+/** The bytes that an encoder writes for half a surrogate pair, which UTF-8 has no form for. */
 const REPLACEMENT = Buffer.from('\uFFFD');
 
 /** A short text, or the bytes of a long one: it is encoded once, which also measures it, and sent on in pieces of that. */
