@@ -85,11 +85,10 @@ const LLAMA = readWeights(
     'dB0rA3mENAwd',
 );
 
-const OTHER = readWeights(
-  'AAAAPC4KNkhtgzh6gE9vcF8QAABbUjylyXZhRIlkYJKFanqJhJRfn39vv4lZAFlAb1CVhFlbWWJ5R3GqAFZZWVlZRACNOF1e' +
-    'HEIaX3plW2BkX2pdamliWWBZWVlqdl9JWV82WT9oWVpaWTATk4VkZmRNep5Wb3RFSxBoZlZzRUVJanZFk0t8NIFBUklFQi9h' +
-    'g3gnRXBsPnCXhTcne3h2smluY4SWRV5QbHVycEUMAGsANoMcfAB3ZwBkHIUAaABpAEcAawBTMS1CdTwAexwkPWpnQT4cF1JV' +
-    'SFAkHCkAfHwAcBwpAH6EMjAc',
+const KIMI = readWeights(
+  'ABMZOzAlTEl5eBtscit8m2UvAP0AZjuEvWpdWnVvZ3dNcHhvZ2Rtent2oI5ZLFkMk06ZAFpWWWuXNLb9LGhZWVlZXZ7ABDqHVAAIbWxU' +
+    'V2diWVtrcHk3WWpZWVm6oGg3WEsgWYZgXF1vWTkAlH1dXl9RhKA0b3dFUg5pVC5uRUZGan0AnkhyNXlIP0JFNQBnjG4kRZJjAHmdhQAA' +
+    'em10uSl3TIiYRmkraXRyZUUnVGgPHpsdpC2oYhVYHIEeSSZkEyQJcws8SERfalQM5hwoOWyCLx8cAFtIOmMRHDIAi4cCbxwpAXmDLgIc',
 );
 
 /**
@@ -101,8 +100,8 @@ export const FAMILIES = {
   o200k: { weights: O200K, framing: [4.5, 4, 7, 3, 0, 0.896, 0.133, 1.048, 0.48, 1.003] },
   // The same with the fixed prompt of its template, which states what the model is and its channels.
   'gpt-oss': { weights: O200K, framing: [68, 4, 7, 3, 0, 0.896, 0.133, 1.048, 0.48, 1.003] },
-  // Its template writes tools as OpenAI's does; the weights are a stand-in, since its vocabulary was not available.
-  kimi: { weights: O200K, framing: [7, 4, 12, 3, 4, 0.896, 0.133, 1.048, 0.48, 1.003] },
+  // Its template writes tools as OpenAI's does.
+  kimi: { weights: KIMI, framing: [7, 4, 12, 3, 4, 0.896, 0.133, 1.01, 0.48, 1.003] },
   cl100k: { weights: CL100K, framing: [4.5, 4, 7, 3, 0, 3.043, 0, 1.111, 0.465, 1] },
   // Its template escapes results of tools, which the factor for text pays for.
   llama: { weights: LLAMA, framing: [27, 9, 40, 6, 0, 20.7, 3.3, 1.1, 1.03, 1.055] },
@@ -125,7 +124,7 @@ export const FAMILIES = {
     framing: [6.204, 6.944, 29.292, 22.754, 354.614, 23.071, 0.878, 1.526, 1.794, 1.41],
   },
   other: {
-    weights: OTHER,
+    weights: DEEPSEEK,
     framing: [5, 4.866, 21, 9.5, 177.433, 19.167, 0.533, 1.048, 1.161, 0.998],
   },
 };

@@ -67,8 +67,11 @@ const createCells = () => {
 
   /** The row of the state in which a text begins. */
   const startOf = (weights: Weights): number => {
-    if (!vocabularies.includes(weights)) vocabularies.push(weights);
-    return 1 + STATES.length * vocabularies.indexOf(weights);
+    const known = vocabularies.indexOf(weights);
+    const index = known === -1 ? vocabularies.length : known;
+    if (STATES.length * (index + 1) > ROW) throw new RangeError('no rows for another vocabulary');
+    vocabularies[index] = weights;
+    return 1 + STATES.length * index;
   };
 
   const createCell = (place: number): number => {

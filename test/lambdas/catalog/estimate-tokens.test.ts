@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { countingOf, estimateInputTokens } from '../../../lambdas/catalog/estimate-tokens.ts';
-import { FAMILIES, framingOf } from '../../../lambdas/catalog/families.ts';
+import {
+  countingOf,
+  estimateInputTokens,
+  leastInputTokens,
+} from '../../../lambdas/catalog/estimate-tokens.ts';
+import {
+  type Family as CountedFamily,
+  FAMILIES,
+  framingOf,
+} from '../../../lambdas/catalog/families.ts';
 import { partsOf } from '../../../lambdas/catalog/request-parts.ts';
 import type { Family } from '../../support/families.ts';
 import { fc } from '../../support/seeds.ts';
@@ -136,4 +144,17 @@ test('a target counts as its catalog entry states, whatever the name of its mode
   expect(countAs({ family: 'glm' })).toBe(glm);
   const framing = { ...framingOf(FAMILIES.glm.framing), prompt: 1_000 };
   expect(countAs({ family: 'glm', framing })).toBeGreaterThan(1_000);
+});
+
+test('one process counts for every family and for the check of the context', () => {
+  const parts = partsOf(requestOf('chat', { messages: [say('Tokens of a sentence.')] }));
+  const counts = Object.keys(FAMILIES).map((family) =>
+    estimateInputTokens(
+      parts,
+      countingOf({ model: 'my-deployment', counting: { family: family as CountedFamily } }),
+    ),
+  );
+  const least = leastInputTokens(parts, 'my-deployment');
+  expect(least).toBeGreaterThan(3);
+  expect(Math.min(...counts)).toBeGreaterThan(least);
 });

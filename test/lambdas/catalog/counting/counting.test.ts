@@ -8,7 +8,7 @@ const LEAST: Record<string, { requests: number; documents: number; rejected: num
   llama: { requests: 0.9, documents: 0.6, rejected: 0.25 },
 };
 
-describe.each(Object.keys(CHECKED))('the estimate for the family %s', (family) => {
+describe.each([...Object.keys(CHECKED), 'kimi'])('the estimate for the family %s', (family) => {
   const { requests, documents } = score(family);
   const least = LEAST[family] ?? { requests: 0.9, documents: 0.75, rejected: 0.08 };
 

