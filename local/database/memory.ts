@@ -42,6 +42,16 @@ const itemsOf = ({ items }: Partition, sorts: string[]): Item[] =>
 
 const textOf = (item: Item, name: string): string => String(item[name] ?? '');
 
+/** The index of a table, as a further one. */
+const byProject = (table: string): string => `${table} by project`;
+
+/** Where the index has an item; undefined for those that it has not. */
+const placeInIndex = (item: Item): ItemPlace | undefined => {
+  const { partitionKey, sortKey } = KEYS_BY_PROJECT;
+  if (item[partitionKey] === undefined || item[sortKey] === undefined) return undefined;
+  return { partition: textOf(item, partitionKey), sort: textOf(item, sortKey) };
+};
+
 /** `ItemDatabase` of a process, with which it is lost. */
 export const createMemoryDatabase = (): ItemDatabase => {
   const tables = new Map<string, Map<string, Partition>>();
@@ -52,7 +62,7 @@ export const createMemoryDatabase = (): ItemDatabase => {
     return found;
   };
 
-  const put = (table: string, { partition, sort }: ItemPlace, item: Item): void => {
+  const putAt = (table: string, { partition, sort }: ItemPlace, item: Item): void => {
     const partitions = partitionsOf(table);
     const { sorts, items } = partitions.get(partition) ?? { sorts: [], items: new Map() };
     if (!items.has(sort)) sorts.splice(firstAt(sorts, sort), 0, sort);
@@ -60,12 +70,20 @@ export const createMemoryDatabase = (): ItemDatabase => {
     partitions.set(partition, { sorts, items });
   };
 
+  const put = (table: string, place: ItemPlace, item: Item): void => {
+    putAt(table, place, item);
+    const inIndex = placeInIndex(item);
+    if (inIndex) putAt(byProject(table), inIndex, item);
+  };
+
   const read: ItemDatabase['read'] = (table, { partition, sort }) =>
     tables.get(table)?.get(partition)?.items.get(sort);
 
   const remove = (table: string, { partition, sort }: ItemPlace): void => {
     const found = tables.get(table)?.get(partition);
+    const inIndex = placeInIndex(found?.items.get(sort) ?? {});
     if (!found?.items.delete(sort)) return;
+    if (inIndex) remove(byProject(table), inIndex);
     found.sorts.splice(firstAt(found.sorts, sort), 1);
     if (found.sorts.length === 0) tables.get(table)?.delete(partition);
   };
@@ -84,13 +102,10 @@ export const createMemoryDatabase = (): ItemDatabase => {
       return found ? itemsOf(found, within(found.sorts, bounds)) : [];
     },
     keysOfProject: (table, { partition, after, ...bounds }) => {
-      const { partitionKey, sortKey } = KEYS_BY_PROJECT;
-      const keys = all(table).filter((item) => item[partitionKey] === partition);
-      const items = new Map(keys.map((item) => [textOf(item, sortKey), item]));
-      const sorts = [...items.keys()].toSorted();
-      const last = after && tables.get(table)?.get(after.partition)?.items.get(after.sort);
-      const behind = last && { partition, sort: textOf(last, sortKey) };
-      return itemsOf({ sorts, items }, within(sorts, { ...bounds, after: behind }));
+      const found = tables.get(byProject(table))?.get(partition);
+      const last = after && read(table, after);
+      const behind = last && placeInIndex(last as Item);
+      return found ? itemsOf(found, within(found.sorts, { ...bounds, after: behind })) : [];
     },
     scan: (table, { after, limit }) => {
       const items = all(table);

@@ -160,14 +160,6 @@ test('rotation is not offered for a key that was replaced', async () => {
   });
 });
 
-test('the first view takes at most four requests', async () => {
-  await withTab('', async ({ page, requests }) => {
-    await page.getByText('No key has used half of its quota.').waitFor();
-    await allLoaded(page);
-    expect(requests.filter((line) => !line.includes(' data:'))).toHaveLength(4);
-  });
-});
-
 const TOOLS =
   '[{"name":"weather","description":"Weather of a city","parameters":{"type":"object","properties":{"city":{"type":"string"}}}}]';
 const PICTURE = new URL('../../docs/pictures/key.webp', import.meta.url);
