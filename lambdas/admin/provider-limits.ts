@@ -61,7 +61,7 @@ export const readAccountLimits = async (
 
 const LOW = 0.1;
 
-/** What each account has left of a model; a warning where it is less than a tenth of a limit. */
+/** What remains of the limits of each account and model; a warning below a tenth of one. */
 export const checkLimits = async (
   ...[parts, placed]: Parameters<typeof readAccountLimits>
 ): Promise<Check[]> => {

@@ -205,7 +205,7 @@ export const createCannotSay =
     ...(others?.(request) ?? []),
   ];
 
-/** What a request loses on a target of `protocol`; of its own protocol only what is stated about caches, in `turns` too. */
+/** What a request loses on a target of `protocol`; of the same protocol only what is stated about caches, in `turns` too. */
 export const lossesOn = (
   protocol: UpstreamProtocolName,
   request: GenerationRequest,
