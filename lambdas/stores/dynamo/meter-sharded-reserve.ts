@@ -19,6 +19,9 @@ import type { Table } from './table.ts';
 /** Attempts of one reservation while other writes change the meter between its steps; then StoreUnavailable. */
 const MAX_TRIES = 64;
 
+/** Attempts in other shards, while other processes take the dollars that this one saw. */
+const MAX_MOVES = 3;
+
 /** A shard, in the epoch of a root. */
 type Spot = { root: Root; shard: number };
 type Refused = Refusal & { isTombstoned: boolean };
@@ -57,14 +60,33 @@ export const createShardedReserve = (parts: Parts) => {
     return root;
   };
 
+  /** The shard with the most dollars for the request, as this process saw them last. */
+  const roomiest = ({ meterId, lease }: Reservation, shards: number): number | undefined => {
+    const keys = shardsAfter(0, shards).map((shard) => itemKey(meterId, shard));
+    const key = lease && leases().roomiest(keys, lease);
+    return key === undefined ? undefined : 1 + keys.indexOf(key);
+  };
+
   /** One attempt in a shard: its result if that is final. */
-  const tryShard = async (reservation: Reservation, { root, shard }: Spot) => {
+  const tryOne = async (reservation: Reservation, { root, shard }: Spot) => {
     const { shards, epoch } = root.layout;
     const { outcome, item, isTombstoned, budgets } = await tryIn(reservation, { shard, epoch });
     if (isFinal(outcome)) {
       return { outcome, ...estimateCounts(item, root.item, reservation), ...budgets };
     }
     return { shard, item, shards, isFull: outcome === 'full', isTombstoned };
+  };
+
+  /** The same; where the shard lacks dollars, in those that had them when the process saw them last. */
+  const tryShard = async (reservation: Reservation, spot: Spot) => {
+    let result = await tryOne(reservation, spot);
+    for (let moves = 0; moves < MAX_MOVES; moves += 1) {
+      if (!('outcome' in result) || result.refusal?.kind !== 'in-flight') break;
+      const shard = roomiest(reservation, spot.root.layout.shards);
+      if (shard === undefined) break;
+      result = await tryOne(reservation, { ...spot, shard });
+    }
+    return result;
   };
 
   /** Where to try next, or the limit that is reached. */
@@ -127,12 +149,11 @@ export const createShardedReserve = (parts: Parts) => {
   };
 
   /** By a hash; if that shard has few dollars, the one that has the most, as moving them costs more writes. */
-  const homeOf = ({ requestId, meterId, lease }: Reservation, shards: number): number => {
+  const homeOf = (reservation: Reservation, shards: number): number => {
+    const { requestId, meterId, lease } = reservation;
     const home = homeShard(requestId, shards);
     if (!lease || leases().isScarce(itemKey(meterId, home)) !== true) return home;
-    const keys = shardsAfter(0, shards).map((shard) => itemKey(meterId, shard));
-    const roomiest = leases().roomiest(keys, lease);
-    return roomiest === undefined ? home : 1 + keys.indexOf(roomiest);
+    return roomiest(reservation, shards) ?? home;
   };
 
   /**

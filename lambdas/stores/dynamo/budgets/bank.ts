@@ -2,6 +2,7 @@ import { createLruCache } from '../../../support/lru-cache.ts';
 import type { BudgetRefusal, BudgetView, Hold } from '../../budget-store.ts';
 import { numberIn } from '../meter-item.ts';
 import type { Item, Table } from '../table.ts';
+import { donorsOf, type RoomQuery, sumOf } from './donors.ts';
 import {
   borrowersIn,
   lentName,
@@ -14,7 +15,7 @@ import {
   shareOf,
   spentOf,
 } from './items.ts';
-import { type Borrower, createTransfers } from './transfers.ts';
+import { createTransfers } from './transfers.ts';
 import type { Grant } from './writes.ts';
 
 /** Attempts while other processes change the same budget; then the request is denied as if their leases were in the way. */
@@ -23,8 +24,6 @@ const MAX_TRIES = 12;
 const LEASES_A_GRANT = 16;
 /** Of what is left, while several meters borrow: grants shrink near the limit. */
 const SHARE_OF_REST = 4;
-/** Of what a request needs: what an item with requests in flight has to have for those of another one. */
-const PLENTY = 4;
 /** Leases that a budget has not lent, from which on it is granted by what this process saw of it last. */
 const NEAR = 20;
 /** Taken back in one write, whose expression is bounded. */
@@ -33,38 +32,11 @@ const MAX_BUDGETS = 1_000;
 /** For what callers are shown. A grant is made by what the budget's item has. */
 const SEEN_FOR_MS = 10_000;
 
-/** Room for a lease of so many nanos. */
-type RoomQuery = { hold: Hold; borrower: Borrower; needed: number; now: number };
 /** `gone`: the budget was deleted, and limits no request any more. */
 export type Room = { grant: Grant } | { refusal: BudgetRefusal } | 'gone';
 
 /** What an item lacks for a lease, and what the budget has not lent. */
 type Lack = { own: Share; max: number; lacking: number; free: number };
-
-const sumOf = (shares: Share[], of: (share: Share) => number): number =>
-  shares.reduce((sum, share) => sum + of(share), 0);
-
-/**
- * Items whose room is taken back for another one; undefined if a request waits for what requests in flight return. A transfer
- * is three writes, so that it is made from one item with enough: while requests of both items are in flight only if that has
- * plenty, as those behind them would move it back. With no request in flight all that is left is collected.
- */
-const donorsOf = (
-  shares: Share[],
-  { borrower, needed, lacking }: { borrower: string; needed: number; lacking: number },
-): Share[] | undefined => {
-  if (lacking <= 0) return [];
-  const isOwn = ({ key }: Share) => key === borrower;
-  const isBusy = ({ leased }: Share) => leased > 0;
-  const others = shares.filter((share) => !isOwn(share));
-  const least = shares.some((share) => isOwn(share) && isBusy(share)) ? PLENTY * needed : lacking;
-  const donors = others.filter(
-    (share) => share.room >= (isBusy(share) ? Math.max(lacking, least) : lacking),
-  );
-  if (donors.length > 0) return donors;
-  const sum = sumOf(others, (share) => share.room + pendingOf(share));
-  return shares.some(isBusy) || sum < lacking ? undefined : others;
-};
 
 /** What a budget has not lent. */
 const freeOf = (root: Item | undefined, hold: Hold): number =>
@@ -121,7 +93,7 @@ export const createBudgetBank = (table: Table, onShare: (share: Share) => void) 
     });
     if (needed > max) return refusal('too-small');
     const lacking = lack.lacking - lack.free - returnedBy(shares);
-    const donors = donorsOf(shares, { borrower: borrower.key, needed, lacking });
+    const donors = donorsOf(shares, query, lacking);
     if (!donors) return refusal(spent > max - needed ? 'spent' : 'in-flight');
     const drawn = await recall(donors, hold, lacking);
     const returning = shares

@@ -76,7 +76,11 @@ export const createLeaseAttempts = (parts: {
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const { item } = tried;
       const found = isLacking(item, lease)
-        ? await leases.makeRoom(lease, { key, item }, { needed: lease.nanos, now })
+        ? await leases.makeRoom(
+            lease,
+            { key, item },
+            { needed: lease.nanos, now, isMovable: !unit.isRepeat },
+          )
         : undefined;
       if (found && 'refusal' in found) return { ...tried, refusal: found.refusal };
       tried = await trySend(unit, place, found);

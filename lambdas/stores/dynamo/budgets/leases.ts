@@ -60,15 +60,19 @@ export const createLeases = ({
   const makeRoom = async (
     lease: Lease,
     borrower: Borrower,
-    { needed, now }: { needed: number; now: number },
+    { needed, now, isMovable }: { needed: number; now: number; isMovable?: boolean | undefined },
   ): Promise<Found> => {
     const grants: Grants = [];
     for (const [index, hold] of lease.holds.entries()) {
       if (numberIn(borrower.item, roomName(hold)) >= needed) continue;
-      const room = await bank.makeRoom({ hold, borrower, needed, now });
+      const room = await bank.makeRoom({
+        ...{ hold, borrower, needed, now },
+        // Where a shard has room of one budget, it may have none of another.
+        isMovable: isMovable && lease.holds.length === 1,
+      });
       if (room === 'gone') {
         lease.holds = lease.holds.filter((other) => other !== hold);
-        return makeRoom(lease, borrower, { needed, now });
+        return makeRoom(lease, borrower, { needed, now, isMovable });
       }
       if ('refusal' in room) return room;
       grants[index] = room.grant;

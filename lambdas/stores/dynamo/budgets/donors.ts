@@ -1,0 +1,50 @@
+import type { Hold } from '../../budget-store.ts';
+import { pendingOf, type Share } from './items.ts';
+import type { Borrower } from './transfers.ts';
+
+/** Of what a request needs: what an item with requests in flight has to have for those of another one. */
+const PLENTY = 4;
+
+/** Room for a lease of so many nanos. `isMovable`: another shard of the meter may have it as well. */
+export type RoomQuery = {
+  hold: Hold;
+  borrower: Borrower;
+  needed: number;
+  now: number;
+  isMovable?: boolean | undefined;
+};
+
+/** Whether another shard of the borrower's meter has room: the request can move there with fewer writes than dollars can here. */
+const hasSibling = (shares: Share[], { borrower: { key }, needed }: RoomQuery): boolean => {
+  const shards = key.slice(0, key.lastIndexOf('/') + 1);
+  const isSibling = (share: Share) => share.key !== key && share.key.startsWith(shards);
+  return shards !== '' && shares.some((share) => isSibling(share) && share.room >= needed);
+};
+
+export const sumOf = (shares: Share[], of: (share: Share) => number): number =>
+  shares.reduce((sum, share) => sum + of(share), 0);
+
+/**
+ * Items whose room is taken back for another one; undefined if a request waits for what requests in flight return. A transfer
+ * is three writes, so that it is made from one item with enough: while requests of both items are in flight only if that has
+ * plenty, as those behind them would move it back. With no request in flight all that is left is collected.
+ */
+export const donorsOf = (
+  shares: Share[],
+  query: RoomQuery,
+  lacking: number,
+): Share[] | undefined => {
+  if (lacking <= 0) return [];
+  if (query.isMovable && hasSibling(shares, query)) return undefined;
+  const { borrower, needed } = query;
+  const isOwn = ({ key }: Share) => key === borrower.key;
+  const isBusy = ({ leased }: Share) => leased > 0;
+  const others = shares.filter((share) => !isOwn(share));
+  const least = shares.some((share) => isOwn(share) && isBusy(share)) ? PLENTY * needed : lacking;
+  const donors = others.filter(
+    (share) => share.room >= (isBusy(share) ? Math.max(lacking, least) : lacking),
+  );
+  if (donors.length > 0) return donors;
+  const sum = sumOf(others, (share) => share.room + pendingOf(share));
+  return shares.some(isBusy) || sum < lacking ? undefined : others;
+};
