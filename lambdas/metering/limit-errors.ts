@@ -1,7 +1,7 @@
 /** Errors of requests that a limit or a budget denies: a late part of the bundle. */
 import type { BudgetRefusal, Hold } from '../stores/budget-store.ts';
 import type { Period } from '../stores/plan-store.ts';
-import { formatInstant, retryAfterMinute, secondsUntil } from '../support/clock.ts';
+import { formatInstant, retryAfterMinute } from '../support/clock.ts';
 import { ApiError, DO_NOT_RETRY, quotaExhausted, rateLimited } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { dollarsOf } from '../support/public-usage.ts';
@@ -12,20 +12,15 @@ import { LimitReached, type Limits, limitHeaders, resetOfBudget } from './limits
 const admitsNone = (limit: string): string =>
   `The plan of this API key admits no requests: ${limit}. Do not retry.`;
 
-/** 402. SDKs never retry it, so `retry-after` may be as long as the period. */
+/** 402. No `retry-after`: Codex would wait for as long, which may be a month, and show nothing. */
 export const quotaExceeded = (limits: Limits, period: Period, now: number): ApiError => {
   const { limit, resetAt } = limits.quota;
+  const text =
+    limit === 0
+      ? admitsNone(`its quota is 0 requests per ${period}`)
+      : `The quota of ${limit} requests per ${period} is used up. Retry after ${formatInstant(resetAt)}.`;
   const rule = { name: `requests_per_${period}`, limit };
-  if (limit === 0) {
-    const text = admitsNone(`its quota is 0 requests per ${period}`);
-    return new LimitReached(quotaExhausted(text, limitHeaders(limits, now), rule), limits);
-  }
-  const error = quotaExhausted(
-    `The quota of ${limit} requests per ${period} is used up. Retry after ${formatInstant(resetAt)}.`,
-    { ...limitHeaders(limits, now), 'retry-after': String(secondsUntil(resetAt, now)) },
-    rule,
-  );
-  return new LimitReached(error, limits);
+  return new LimitReached(quotaExhausted(text, limitHeaders(limits, now), rule), limits);
 };
 
 /** 429 of a generation. */
@@ -104,7 +99,7 @@ const inFlight = (name: string) => ({
   headers: RETRY_SOON,
 });
 
-/** No `retry-after`: Codex would wait for as long, which may be a month, and show nothing. */
+/** As for a quota, without `retry-after`. */
 const exceeded = (name: string, spent: number, resets: number | undefined) => ({
   code: 'budget_exceeded',
   text: `${name} is used up (${shown(spent)}). It ${resets === undefined ? 'does not reset' : `resets at ${formatInstant(resets)}`}.`,

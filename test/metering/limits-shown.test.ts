@@ -68,8 +68,7 @@ describe.each(['/v1/chat/completions', '/v1/messages'])('responses of %s', (path
         const refused = await ask(path, key, 'say hi', stream);
         expect(refused.status).toBe(status);
         expect(limitsIn(refused)).toEqual(shown([rpm, left[0]], [quota, left[1]], path));
-        const seconds = (Date.parse('2026-12-01T00:00:00Z') - NOW) / 1_000;
-        expect(refused.headers.get('retry-after')).toBe(status === 402 ? String(seconds) : '40');
+        expect(refused.headers.get('retry-after')).toBe(status === 402 ? null : '40');
         const { error } = (await refused.json()) as { error: { message: string } };
         if (status === 402) expect(error.message).toContain('Retry after 2026-12-01T00:00:00Z.');
       }

@@ -82,7 +82,11 @@ describe('a denied request', () => {
       type: 'insufficient_quota',
       status: 402,
       message: 'The quota of 1 requests per hour is used up. Retry after 2026-11-21T12:00:00Z.',
-      headers: { 'retry-after': '1780', 'x-should-retry': 'false', 'x-quota-remaining': '0' },
+      headers: {
+        'x-should-retry': 'false',
+        'x-quota-remaining': '0',
+        'x-quota-reset': '2026-11-21T12:00:00Z',
+      },
     });
   });
 
