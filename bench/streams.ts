@@ -29,9 +29,22 @@ const rows: Row[] = (
 const mayWait = words.includes('reap');
 
 const modelName = (everyMs: number, ms: number) => `tick/${everyMs}/${ms}`;
+/** What was measured of a row, in milliseconds and microseconds of CPU, and of memory. */
+type Measured = Row &
+  Record<
+    'complete' | 'events' | 'fixedMs' | 'streamMs' | 'eventUs' | 'wholeGb' | 'streamMb',
+    number
+  >;
+
+const rowOf = (cells: string[]): string => `| ${cells.join(' | ')} |`;
 const print = (line: string) => process.stdout.write(`${line}\n`);
 const quantile = (sorted: ArrayLike<number>, share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+
+const printHead = (cells: string[]): void => {
+  print(rowOf(cells));
+  print(rowOf(cells.map(() => '---')));
+};
 
 /** One stream on a separate socket; `late` are the milliseconds from the provider's write of each event to its arrival here. */
 type Stream = { late: number[]; isComplete: boolean; head: string; closed: Promise<void> };
@@ -111,7 +124,7 @@ const latenessOf = (streams: Stream[]) => {
   };
 };
 
-type Measured = { pid: number; url: string };
+type Launched = { pid: number; url: string };
 type Setting = { keys: string[]; provider: { url: string } };
 
 const runAll = async (...opening: Parameters<typeof openAll>): Promise<Stream[]> => {
@@ -120,7 +133,11 @@ const runAll = async (...opening: Parameters<typeof openAll>): Promise<Stream[]>
   return streams;
 };
 
-const measure = async (router: Measured, { keys, provider }: Setting, row: Row) => {
+const measure = async (
+  router: Launched,
+  { keys, provider }: Setting,
+  row: Row,
+): Promise<Measured> => {
   const { streams: count, everyMs } = row;
   const model = modelName(everyMs, MS);
   await runAll(`${router.url}/v1`, keys, modelName(100, 2_000), WARM_UP);
@@ -142,20 +159,60 @@ const measure = async (router: Measured, { keys, provider }: Setting, row: Row) 
   const cpu = cpuOf(router.pid) - cpuBefore;
   const { events, text, spread } = latenessOf(streams);
   const complete = streams.filter(({ isComplete }) => isComplete).length;
-  const seconds = MS / 1_000;
-  print(`${count} streams of ${seconds} s, an event each ${everyMs} ms`);
-  print(`  complete                     ${complete}, ${events} events${failuresOf(streams)}`);
+  const measured: Measured = {
+    ...{ streams: count, everyMs, complete, events },
+    fixedMs: openedCpu / complete / 1_000,
+    streamMs: cpu / complete / 1_000,
+    eventUs: (cpu - openedCpu) / events,
+    wholeGb: Math.max(...rss) / 1_024,
+    streamMb: (Math.max(...rss) - rssBefore) / complete,
+  };
   print(
-    `  CPU of the router            ${(cpu / 1e6).toFixed(2)} s (${(openedCpu / 1e6).toFixed(2)} s until all were open)`,
+    rowOf([
+      `${count}, an event each ${everyMs} ms`,
+      `${complete}, ${events} events${failuresOf(streams)}`,
+      `${measured.streamMs.toFixed(1)} ms, ${(cpu / events).toFixed(0)} us`,
+      `${measured.streamMb.toFixed(2)} MB`,
+      `${text}; ${latenessOf(direct).text}`,
+      spread,
+    ]),
   );
-  print(
-    `  CPU of a stream, of an event ${(cpu / complete / 1_000).toFixed(2)} ms, ${(cpu / events).toFixed(1)} us`,
-  );
-  print(
-    `  memory of a stream           ${(((Math.max(...rss) - rssBefore) * 1_024) / complete).toFixed(0)} KB (RSS ${rssBefore.toFixed(0)} to ${Math.max(...rss).toFixed(0)} MB)`,
-  );
-  print(`  late, ms (median, p99, max)  ${text}; direct ${latenessOf(direct).text}`);
-  print(`  mean of a stream, ms         ${spread} (least, median, most)`);
+  return measured;
+};
+
+/** Dollars: a GB-second of a function on arm64, its GB of a vCPU, a million requests; vCPU- and GB-hours of Fargate on arm64. */
+const RATES = {
+  gbSecond: 0.0000133334,
+  gbOfCpu: 1.73,
+  million: 0.2,
+  cpuHour: 0.03238,
+  gbHour: 0.00356,
+};
+const FUNCTION_GB = 0.25;
+
+/** The price of a million streams of so many seconds, by the CPU and memory of one in a full environment. */
+const priceRow = (row: Measured, seconds: number): string => {
+  const cpu = (row.fixedMs + ((seconds * 1_000) / row.everyMs) * (row.eventUs / 1_000)) / 1_000;
+  const gbSeconds = (row.wholeGb / row.streams) * seconds;
+  const { gbSecond, gbOfCpu, million, cpuHour, gbHour } = RATES;
+  const prices = [
+    FUNCTION_GB * seconds * gbSecond * 1e6 + million,
+    (cpu * gbOfCpu + gbSeconds) * gbSecond * 1e6 + million,
+    ((cpu * cpuHour + gbSeconds * gbHour) / 3_600) * 1e6 + million,
+  ].map((dollars) => `$${dollars.toFixed(2)}`);
+  const [onFunction = '', ...web] = prices;
+  const used = `${(1_000 * cpu).toFixed(1)} ms, ${gbSeconds.toFixed(4)} GB-s`;
+  return rowOf([`${seconds} s`, onFunction, used, ...web]);
+};
+
+const printPrices = (row: Measured): void => {
+  print('');
+  printHead([
+    `A million streams, an event each ${row.everyMs} ms, ${row.streams} in an environment`,
+    ...['Function, 256 MB', 'CPU, memory of a stream', "At a function's rates", "at Fargate's"],
+  ]);
+  for (const seconds of [2, 20, 120]) print(priceRow(row, seconds));
+  print('');
 };
 
 type Usage = { period: { used: number; reserved: number } };
@@ -174,7 +231,7 @@ const usageOf = async (url: string, keys: string[]) => {
 };
 
 /** Kills the environment in the middle of its streams, and asks another one what the meter holds. */
-const kill = async (launch: () => Promise<Measured>, { keys }: Setting) => {
+const kill = async (launch: () => Promise<Launched>, { keys }: Setting) => {
   const router = await launch();
   const { streams: count = 0, everyMs = 100 } = rows[0] ?? {};
   const before = await usageOf(router.url, keys);
@@ -211,11 +268,19 @@ try {
   writeFileSync(catalog, JSON.stringify(models));
   const { file } = bundle({ ...WEB_BUNDLE, outdir: folder, catalog });
   const launch = () => startRouter(file, environmentOn(stores['instant store']));
+  printHead([
+    `Streams of ${MS / 1_000} s at once in one process`,
+    ...['Complete', 'CPU of a stream, of an event', 'Memory of a stream'],
+    ...['Late, ms: median, p99, max; without the router', 'Mean of a stream: least, median, most'],
+  ]);
+  let first: Measured | undefined;
   for (const row of rows) {
     const router = await launch();
-    await measure(router, { keys, provider }, row);
+    const measured = await measure(router, { keys, provider }, row);
+    first ??= measured;
     stop(router.pid);
   }
+  if (first) printPrices(first);
   await kill(launch, { keys, provider });
 } finally {
   stopAll();
