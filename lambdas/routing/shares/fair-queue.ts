@@ -153,6 +153,13 @@ const levelled = ({ flows, ...queue }: Queue): Queue => {
   };
 };
 
+/** What has room in another process, which has not looked yet, holds up none of its flow. */
+const takeNext = ({ heads }: Row, quota: Quota, free: Amounts): Head | undefined => {
+  const own = heads.findIndex(({ index }) => index !== undefined);
+  const hasRoom = own > 0 && fits(quota, free, heads[0]?.amounts ?? {});
+  return heads.splice(hasRoom ? own : 0, 1)[0];
+};
+
 /** Takes all in the order of their tags; the first of each flow that was blocked, and how long each ask waits at least. */
 const admit = (queue: Queue, rows: Row[], quota: Quota) => {
   const waits: number[] = [];
@@ -160,7 +167,7 @@ const admit = (queue: Queue, rows: Row[], quota: Quota) => {
   let free = queue.levels;
   for (let row = lowest(rows); row; row = lowest(rows)) {
     const { flow, weight } = row;
-    const [next] = row.heads.splice(0, 1);
+    const next = takeNext(row, quota, free);
     if (!next) break;
     const { amounts, leftMs, index } = next;
     const isOwn = index !== undefined;

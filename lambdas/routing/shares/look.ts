@@ -34,6 +34,10 @@ const knownOf = (quota: NamedQuota, before: Queue | undefined, stated: Correctio
     ? { ...quota, limits: Object.assign({}, before?.limits, ...stated.map(({ limits }) => limits)) }
     : quota;
 
+/** Without a write its place would hold up those behind it until it ends. */
+const hasPlace = (queue: Queue | undefined, by: string): boolean =>
+  Object.values(queue?.flows ?? {}).some(({ places }) => places.some((one) => one.by === by));
+
 /** One look of a process: all that wait in it are decided in one write, so that many cost as little as one. */
 export const createLook = ({ store, clock, random }: ShareParts) => {
   /** The name of this process in its places and writes. */
@@ -63,7 +67,8 @@ export const createLook = ({ store, clock, random }: ShareParts) => {
       const times = timesOf(line, before);
       const decided = decide(before, { asks, corrections }, { quota: known, by, ...times });
       const { waits } = decided;
-      const isUnchanged = asks.every(({ leftMs }, index) => (waits[index] ?? 0) > leftMs);
+      const isUnchanged =
+        !hasPlace(before, by) && asks.every(({ leftMs }, index) => (waits[index] ?? 0) > leftMs);
       if (isUnchanged) return waits;
       const queue = quota.isLearned ? { ...decided.queue, limits: known.limits } : decided.queue;
       writes += 1;
