@@ -74,7 +74,8 @@ const driftIn = ({ quota, sent }: Log, flows: [string, string], [from, to]: Span
 
 /**
  * Law 4: what two flows got that waited all the time, by their weights, differs by `requests` of each at most: by one, and by two
- * until processes whose clocks are apart have met, or while the place of one that died is kept.
+ * until processes whose clocks are apart have met, while the place of one that died is kept, or where one does not look yet (for 2 s at
+ * most) after those before it left.
  */
 export const checkFairness = (log: Log, requests: number): string[] => {
   const { quota, arrivals, waits } = log;
