@@ -34,9 +34,10 @@ const knownOf = (quota: NamedQuota, before: Queue | undefined, stated: Correctio
     ? { ...quota, limits: Object.assign({}, before?.limits, ...stated.map(({ limits }) => limits)) }
     : quota;
 
-/** Without a write its place would hold up those behind it until it ends. */
-const hasPlace = (queue: Queue | undefined, by: string): boolean =>
-  Object.values(queue?.flows ?? {}).some(({ places }) => places.some((one) => one.by === by));
+/** All are denied, and no place of this process would hold up those behind it until it ends. */
+const isUnchanged = (queue: Queue | undefined, by: string, asks: Asking[], waits: number[]) =>
+  asks.every(({ leftMs }, index) => (waits[index] ?? 0) > leftMs) &&
+  Object.values(queue?.flows ?? {}).every(({ places }) => places.every((one) => one.by !== by));
 
 /** One look of a process: all that wait in it are decided in one write, so that many cost as little as one. */
 export const createLook = ({ store, clock, random }: ShareParts) => {
@@ -67,9 +68,7 @@ export const createLook = ({ store, clock, random }: ShareParts) => {
       const times = timesOf(line, before);
       const decided = decide(before, { asks, corrections }, { quota: known, by, ...times });
       const { waits } = decided;
-      const isUnchanged =
-        !hasPlace(before, by) && asks.every(({ leftMs }, index) => (waits[index] ?? 0) > leftMs);
-      if (isUnchanged) return waits;
+      if (isUnchanged(before, by, asks, waits)) return waits;
       const queue = quota.isLearned ? { ...decided.queue, limits: known.limits } : decided.queue;
       writes += 1;
       const next = { text: textOf(queue), by: `${by}-${writes}` };
