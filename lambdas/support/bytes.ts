@@ -42,7 +42,7 @@ export const encodePieces = (
   size = lengthOf(pieces),
 ): string | Buffer => {
   if (size < SHORT) return pieces.join('');
-  const bytes = Buffer.allocUnsafeSlow(Math.ceil(size * ROOM));
+  const bytes = Buffer.allocUnsafe(Math.ceil(size * ROOM));
   let end = 0;
   for (const piece of pieces) {
     const { read, written } = ENCODER.encodeInto(piece, bytes.subarray(end));
