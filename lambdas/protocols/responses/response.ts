@@ -23,14 +23,14 @@ export type Context = { request: GenerationRequest; meta: ResponseMeta };
 /** A block that becomes an item: of any protocol. */
 export type ItemBlock = Exclude<AnswerBlock, NativeBlock>;
 
-export const partOf = (text: string, isRefusal: boolean | undefined): Json =>
+const partOf = (text: string, isRefusal: boolean | undefined): Json =>
   isRefusal
     ? { type: 'refusal', refusal: text }
     : { type: 'output_text', text, annotations: [], logprobs: [] };
 
 export const responseId = ({ id }: ResponseMeta): string => `resp_${id}`;
 
-export const summaryPart = (text: string): Json => ({ type: 'summary_text', text });
+const summaryPart = (text: string): Json => ({ type: 'summary_text', text });
 
 /** How the text of an item is streamed. */
 export type ItemText = {
