@@ -6,8 +6,11 @@ const router = useRouter();
 const admin = (...args: string[]) => runCli([...args, '--url', router().baseUrl]);
 const project = ['--project', 'local'];
 
+/** A new key of the project stands for it. */
+const KEY = 'key_…';
 const OWNERS = [
   { scope: 'organisation', owner: ['--organisation'] },
+  { scope: 'key', owner: [...project, '--key', KEY] },
   { scope: 'project', owner: project },
   { scope: 'users', owner: [...project, '--users'] },
   { scope: 'user', owner: [...project, '--user', 'ann@example.com/1'] },
@@ -17,7 +20,10 @@ const OWNERS = [
 
 test.each(OWNERS)(
   'the CLI sets, shows, pauses and deletes a budget of the scope $scope',
-  async ({ scope, owner }) => {
+  async ({ scope, owner: options }) => {
+    const made = await admin('keys', 'create', ...project, '--plan', 'local', '--json');
+    const { id } = JSON.parse(made.out) as { id: string };
+    const owner = options.map((option) => (option === KEY ? id : option));
     const set = await admin('budgets', 'set', ...owner, '--max-usd', '2.50', '--period', 'day');
     expect(set).toMatchObject({ code: 0 });
     expect((await admin('budgets', 'set', ...owner, '--pause')).code).toBe(0);
