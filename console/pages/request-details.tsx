@@ -123,6 +123,14 @@ const Facts = ({ record }: { record: RequestRecord }) => (
       </>
     )}
     {'tags' in record && <ForWhom {...record} />}
+    {'loop' in record && record.loop && (
+      <>
+        <dt>Loop</dt>
+        <dd>
+          The last steps of its conversation repeat each other. A plan may stop such requests.
+        </dd>
+      </>
+    )}
     {record.whose_fault !== 'none' && (
       <>
         <dt>Cause</dt>

@@ -99,6 +99,7 @@ const COLUMNS: Column<RequestSummary>[] = [
     cell: (row) => (
       <>
         <StatusPill {...row} />
+        {'loop' in row && row.loop && <span class="quiet clip">in a loop</span>}
         {row.error && (
           <span class="quiet clip">
             <Filtered name="error" value={row.error} />

@@ -66,6 +66,31 @@ test('a filter in the address that a page does not know is named', async () => {
   }
 });
 
+test('a request whose conversation repeats its last steps is marked in the list and on its page', async () => {
+  const call = { name: 'run', arguments: '{"command":"ls"}' };
+  const steps = Array.from({ length: 12 }, (_, index) => [
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: `call_${index}`, type: 'function', function: call }],
+    },
+    { role: 'tool', tool_call_id: `call_${index}`, content: 'no such file' },
+  ]);
+  const messages = [{ role: 'user', content: 'list the files' }, ...steps.flat()];
+  const tools = [{ type: 'function', function: { name: 'run', parameters: { type: 'object' } } }];
+  const body = { model: 'aurora/scribe-1', messages, tools };
+  const headers = { 'x-router-user': 'repeats' };
+  const response = await post(router(), '/v1/chat/completions', body, { headers });
+  expect([response.status, response.headers.get('x-router-warning')]).toEqual([200, 'loop']);
+  await response.text();
+  await withTab('#/requests?user=repeats', async ({ page }) => {
+    await page.locator('tbody tr', { hasText: 'in a loop' }).waitFor();
+    await page.locator('tbody tr').getByRole('link').first().click();
+    await page.getByText('repeat each other').waitFor();
+    expect(await violationsOn(page)).toEqual([]);
+  });
+});
+
 test('a request appears in the live list without a reload', async () => {
   await withTab('#/requests?live=on', async ({ page }) => {
     await page.getByText('200 finished').first().waitFor();
