@@ -4,6 +4,7 @@ import { startFleet } from '../metering/fleet.ts';
 import { createRandom, type Random } from '../simulation/random.ts';
 import { type Arrival, serveCentrally } from '../simulation/share-oracle.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
+import { post } from '../support/local.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { startBucketProvider } from './bucket-provider.ts';
 
@@ -114,14 +115,8 @@ export const runCrowd = async (crowd: Crowd): Promise<Result> => {
     },
   });
   const clock = setInterval(() => fleet.setNow(Date.now()), 20);
-  const admin = async (path: string, body: object): Promise<unknown> => {
-    const response = await fetch(`${fleet.home.baseUrl}/admin${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    return response.json();
-  };
+  const admin = async (path: string, body: object): Promise<unknown> =>
+    (await post(fleet.home, `/admin${path}`, body)).json();
   await admin('/plans', {
     ...{ id: 'plan', rpm: 1_000_000, quota: 1_000_000, period: 'month' },
     max_wait_ms: crowd.waitMs,

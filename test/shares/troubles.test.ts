@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type DynamoProxy, startDynamoProxy, type Trouble } from '../metering/dynamo-proxy.ts';
 import { startFleet } from '../metering/fleet.ts';
+import { post } from '../support/local.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { startBucketProvider } from './bucket-provider.ts';
 
@@ -37,14 +38,8 @@ const startLab = async () => {
     },
   });
   const ticking = setInterval(() => fleet.setNow(Date.now()), 20);
-  const admin = async (path: string, body: object): Promise<unknown> => {
-    const response = await fetch(`${fleet.home.baseUrl}/admin${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    return response.json();
-  };
+  const admin = async (path: string, body: object): Promise<unknown> =>
+    (await post(fleet.home, `/admin${path}`, body)).json();
   await admin('/projects', { id: 'team' });
   const keyOf = async (id: string, waitMs: number) => {
     const limits = { rpm: 1_000, quota: 1_000, period: 'month', max_wait_ms: waitMs };

@@ -55,16 +55,20 @@ export const useStarted = <Router extends LocalRouter>(
 
 export type PostOptions = { key?: string; headers?: Record<string, string>; signal?: AbortSignal };
 
-/** Posts JSON with the router's key, or another. */
+/** Posts JSON with the router's key, if it has one, or another. */
 export const post = (
-  router: Pick<LocalRouter, 'baseUrl' | 'key'>,
+  router: Pick<LocalRouter, 'baseUrl'> & Partial<Pick<LocalRouter, 'key'>>,
   path: string,
   body: unknown,
   { key = router.key, headers = {}, signal }: PostOptions = {},
 ): Promise<Response> =>
   fetch(`${router.baseUrl}${path}`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+    headers: {
+      ...(key !== undefined && { authorization: `Bearer ${key}` }),
+      'content-type': 'application/json',
+      ...headers,
+    },
     body: JSON.stringify(body),
     ...(signal && { signal }),
   });
