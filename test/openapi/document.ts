@@ -1,8 +1,8 @@
 /**
- * Writes docs/openapi.json and the table of docs/admin.md: `npm run openapi`. With `--print` it prints both as JSON. It runs in a
- * process of its own, in which the schemas of requests are built by schema-as-json.ts.
+ * Writes docs/openapi.json: `npm run openapi`. With `--print` it prints it. It runs in a process of its own, in which
+ * the schemas of requests are built by schema-as-json.ts.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import * as z from 'zod';
 import { BODIES, NoFields } from '../../lambdas/admin/input.ts';
@@ -50,46 +50,6 @@ const replySchemaOf = (name: OperationName): Json => {
   if (!schema)
     throw new Error(`The function of ${name} has no type: declare it as Operation<'${name}'>.`);
   return schema;
-};
-
-const MAX_DEPTH = 2;
-
-/** `{ id, name? }` of a schema; what is deeper is its name alone. */
-const notationOf = (schema: Json, depth = 0): string => {
-  const {
-    properties = {},
-    required = [],
-    items,
-    anyOf,
-  } = schema as {
-    properties?: Record<string, Json>;
-    required?: string[];
-    items?: Json;
-    anyOf?: Json[];
-  };
-  if (items) {
-    const inner = notationOf(items, depth);
-    return inner === '' ? '' : `[${inner}]`;
-  }
-  const forms = anyOf ?? [schema];
-  const all = Object.assign(
-    {},
-    ...forms.map((form) => (anyOf ? (form.properties ?? {}) : properties)),
-  );
-  const isGiven = (name: string) =>
-    forms.every((form) =>
-      ((anyOf ? form.required : required) as string[] | undefined)?.includes(name),
-    );
-  // Those that are always there come first.
-  const listed = Object.entries(all as Record<string, Json>);
-  const members = [
-    ...listed.filter(([name]) => isGiven(name)),
-    ...listed.filter(([name]) => !isGiven(name)),
-  ].map(([name, member]) => {
-    const inner = depth < MAX_DEPTH ? notationOf(member, depth + 1) : '';
-    return `${name}${isGiven(name) ? '' : '?'}${inner && `: ${inner}`}`;
-  });
-  return members.length === 0 ? '' : `{ ${members.join(', ')} }`;
 };
 
 const contentOf = (name: OperationName): Json => {
@@ -316,47 +276,8 @@ const document = {
   },
 };
 
-/** `{ id, name? }` of the members of a body. */
-const membersOf = (schema: z.ZodType): string => {
-  const { properties = {}, required = [] } = inputOf(schema) as {
-    properties?: object;
-    required?: string[];
-  };
-  const names = Object.keys(properties).map((name) =>
-    required.includes(name) ? name : `${name}?`,
-  );
-  return names.length === 0 ? '`{}`' : `\`{ ${names.join(', ')} }\``;
-};
-
-const rowOf = (name: OperationName): string => {
-  const query = inQuery(schemaIn(QUERIES, name)).map(({ name: member }) => `${member}=`);
-  const body = bodyOf(name);
-  const { status, text: media, about } = REPLIES[name];
-  const shape = media ?? notationOf(replySchemaOf(name));
-  const address = [`/admin${OPERATIONS[name][2]}`, query.join('&')].filter(Boolean).join('?');
-  const reply = [status, `\`${shape}\``].filter(Boolean).join(' ');
-  const cells = [
-    `\`${methodOf(name)} ${address}\``,
-    body ? membersOf(body) : '',
-    about === undefined ? reply : `${reply}; ${about}`,
-  ];
-  return `| ${cells.join(' | ')} |`.replaceAll(' |  | ', ' | | ');
-};
-
-const table = ['| Path | Body | Response |', '|---|---|---|', ...operationNames.map(rowOf)].join(
-  '\n',
-);
-
 /** A line for each operation and schema. */
 const text = `${JSON.stringify(document).replaceAll(/(?<=[{}],?)(?="[/\w.]+":\{"(?:get|post|type|anyOf|allOf|description)")/g, '\n')}\n`;
 
-if (process.argv.includes('--print')) {
-  process.stdout.write(JSON.stringify({ text, table }));
-} else {
-  writeFileSync('docs/openapi.json', text);
-  const page = readFileSync('docs/admin.md', 'utf8');
-  writeFileSync(
-    'docs/admin.md',
-    page.replace(/\| Path \| Body \| Response \|\n(?:\|.*\n)+/, () => `${table}\n`),
-  );
-}
+if (process.argv.includes('--print')) process.stdout.write(text);
+else writeFileSync('docs/openapi.json', text);
