@@ -49,6 +49,7 @@ const OPTIONS = {
   who: TEXT,
   role: LIST,
   limit: TEXT,
+  sort: TEXT,
   by: TEXT,
   month: TEXT,
   format: TEXT,

@@ -19,10 +19,14 @@ const ROW_NAMES = ['day', 'project', 'key', 'model'];
 
 /** With a range or a grouping `usage` reads the history, otherwise the current windows of a project's keys. */
 const isHistory = ({ options }: CommandInput): boolean =>
-  options.since !== undefined ||
-  options.until !== undefined ||
-  options.by !== undefined ||
-  options.csv === true;
+  (['since', 'until', 'by', 'csv', 'limit', 'sort'] as const).some((name) => options[name]);
+
+/** Rows of a table without `--limit`. */
+const USUAL_ROWS = 100;
+
+/** A table of names has the highest; a file and JSON have all. */
+const limitOf = ({ options: { by, csv, json } }: CommandInput) =>
+  by === undefined || by === 'day' || csv || json ? {} : { limit: USUAL_ROWS };
 
 const namesOf = ({ options: { by } }: CommandInput): string[] => {
   if (by === undefined) return ROW_NAMES;
@@ -93,7 +97,8 @@ export const USAGE_COMMANDS: Record<string, Command> = {
   'usage list': {
     example: '--since 7d --by day',
     operation: (input) => (isHistory(input) ? 'usage' : 'quotas.list'),
-    options: ['project', 'key', 'since', 'until', 'by', 'csv'],
+    options: ['project', 'key', 'since', 'until', 'by', 'limit', 'sort', 'csv'],
+    members: limitOf,
     isPaged: true,
     csv: (input) => [...namesOf(input), ...ALL_SUMS],
     note: historyNote,

@@ -10,12 +10,38 @@ export type RangeName = FilterValues<'usage'>['range'];
 export type Group = FilterValues<'usage'>['group'];
 export type Measure = FilterValues<'usage'>['measure'];
 
-/** What the bars show: a number of the sums. */
+/** What the bars show: a number of the sums, and what the API calls it. */
 export const MEASURES = {
-  requests: { of: ({ charged }: UsageSums) => charged, format: count },
-  tokens: { of: (sums: UsageSums) => sums.input_tokens + sums.output_tokens, format: shortCount },
-  cost: { of: ({ cost_usd }: UsageSums) => cost_usd, format: dollars },
+  requests: { of: ({ charged }: UsageSums) => charged, format: count, sort: 'charged' },
+  tokens: {
+    of: (sums: UsageSums) => sums.input_tokens + sums.output_tokens,
+    format: shortCount,
+    sort: 'tokens',
+  },
+  cost: { of: ({ cost_usd }: UsageSums) => cost_usd, format: dollars, sort: 'cost_usd' },
 } as const satisfies Record<Measure, unknown>;
+
+/** Columns of which the API lists the rows with the highest values. */
+const SORTS: Record<string, string> = {
+  Charged: 'charged',
+  Refunded: 'refunded',
+  'Input tokens': 'input_tokens',
+  'Output tokens': 'output_tokens',
+  'From a cache': 'cache_read_tokens',
+  Cost: 'cost_usd',
+};
+
+/** What the rows are the highest of: the column of the address, otherwise the measure. */
+export const sortOf = (column: string | null, measure: Measure): string =>
+  SORTS[column?.replace(/^-/, '') ?? ''] ?? MEASURES[measure].sort;
+
+/** Rows that are loaded: the server adds up all others. */
+export const MOST_ROWS = 100;
+
+/** The row of all that are not listed. */
+export const OTHER = '(other)';
+export const isCut = ({ by, data }: Pick<Usage, 'by' | 'data'>): boolean =>
+  data.length > MOST_ROWS && data.some((row) => row[by] === OTHER);
 
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
@@ -43,19 +69,18 @@ export type UsageQuery = {
   project: string | undefined;
   key?: string | undefined;
   days: readonly string[];
+  /** Of the rows with the highest values of `sort`, at most. @default all rows */
+  limit?: number;
+  sort?: string;
 };
 
 /** Sums of some days by one of their names; every group of the same days has the same total. */
-export const loadUsage = (
-  api: Api,
-  by: Group,
-  { project, key, days }: UsageQuery,
-): Promise<Usage> =>
+export const loadUsage = (api: Api, by: Group, { days, ...query }: UsageQuery): Promise<Usage> =>
   api(
     'usage',
     {},
     {
-      ...{ by, project, key },
+      ...{ by, ...query },
       since: `${days[0]}T00:00:00Z`,
       until: `${days.at(-1)}T23:59:59.999Z`,
     },

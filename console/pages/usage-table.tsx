@@ -3,7 +3,7 @@ import type { Usage, UsageRow, UsageSums } from '../api/types.ts';
 import { USAGE_GROUPS } from '../parts/filters.ts';
 import { costText, count, percent, shortCount } from '../parts/format.ts';
 import { type Column, Table } from '../parts/table.tsx';
-import { type Group, MEASURES, type Measure } from './usage-data.ts';
+import { type Group, isCut, MEASURES, type Measure, MOST_ROWS, OTHER } from './usage-data.ts';
 
 const Share = ({ part, whole }: { part: number; whole: number }) => (
   <span class="share">
@@ -25,8 +25,8 @@ const titleOf = (by: Group): string => {
 
 const columnsFor = (by: Group, total: UsageSums, measure: Measure, nameOf: NameOf) => {
   const { of } = MEASURES[measure];
-  const columns: Column<UsageRow>[] = [
-    { title: titleOf(by), cell: nameOf, sort: (row) => row[by] },
+  const columns: (Column<UsageRow> & { sort: (row: UsageRow) => string | number })[] = [
+    { title: titleOf(by), cell: nameOf, sort: (row) => row[by] ?? '' },
     { title: 'Share', cell: (row) => <Share part={of(row)} whole={of(total)} />, sort: of },
     { title: 'Charged', cell: ({ charged }) => count(charged), sort: ({ charged }) => charged },
     { title: 'Refunded', cell: ({ refunded }) => count(refunded), sort: (row) => row.refunded },
@@ -50,6 +50,8 @@ const columnsFor = (by: Group, total: UsageSums, measure: Measure, nameOf: NameO
   const sums = { ...total, [by]: 'All' };
   return columns.map((column, index) => ({
     ...column,
+    // All others are one row, which stays the last.
+    sort: (row: UsageRow) => (row[by] === OTHER ? undefined : column.sort(row)),
     ...(index > 1 && { kind: 'number' as const }),
     total: () => column.cell(sums),
   }));
@@ -59,11 +61,12 @@ export const BreakDown = (parts: { usage: Usage; measure: Measure; nameOf: NameO
   const { usage, measure, nameOf } = parts;
   const { by, total } = usage;
   const { of } = MEASURES[measure];
+  const valueIn = (row: UsageRow) => (row[by] === OTHER ? -1 : of(row));
   const rows =
     by === 'day'
       ? usage.data.toReversed()
-      : usage.data.toSorted((one, other) => of(other) - of(one));
-  return (
+      : usage.data.toSorted((one, other) => valueIn(other) - valueIn(one));
+  const table = (
     <Table
       look="scroll"
       caption={`Usage ${USAGE_GROUPS.find(({ value }) => value === by)?.label.toLowerCase()}`}
@@ -71,5 +74,15 @@ export const BreakDown = (parts: { usage: Usage; measure: Measure; nameOf: NameO
       rows={rows}
       keyOf={(row) => row[by] ?? ''}
     />
+  );
+  if (!isCut(usage)) return table;
+  return (
+    <>
+      {table}
+      <p class="quiet">
+        The {MOST_ROWS} highest rows of the measure, or of the column that sorts them. {OTHER} is
+        the sum of all others; Export CSV has each.
+      </p>
+    </>
   );
 };

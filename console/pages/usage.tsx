@@ -1,3 +1,5 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { asFailure } from '../api/failure.ts';
 import { Bars } from '../parts/bars.tsx';
 import { useShared } from '../parts/context.ts';
 import { csvOf, saveFile } from '../parts/csv.ts';
@@ -5,6 +7,7 @@ import { Choices } from '../parts/field.tsx';
 import { USAGE_GROUPS, USAGE_MEASURES, USAGE_RANGES, useFilters } from '../parts/filters.ts';
 import { utcDay } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
+import { announce } from '../parts/notice.tsx';
 import { Page } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
 import { Empty, Shown } from '../parts/states.tsx';
@@ -14,8 +17,11 @@ import {
   daysBefore,
   daysIn,
   type Group,
+  isCut,
   loadUsage,
   MEASURES,
+  MOST_ROWS,
+  sortOf,
 } from './usage-data.ts';
 import { CostByKind, Sums } from './usage-sums.tsx';
 import { BreakDown, type NameOf } from './usage-table.tsx';
@@ -27,7 +33,7 @@ const WHO: readonly Group[] = ['user', 'session', 'agent', 'client'];
 
 /** Requests, tokens and cost of a range: by day as bars, and by one of their names as a table. */
 export const UsagePage = () => {
-  const { session, project } = useShared();
+  const { session, project, route } = useShared();
   const { values, change } = useFilters('usage');
   const { range, measure, group } = values;
   const query = { project, days: daysIn(range) };
@@ -35,9 +41,18 @@ export const UsagePage = () => {
   const before = useLoad(`${project} ${range}`, () =>
     loadUsage(session.api, 'project', { project, days: daysBefore(query.days) }),
   );
-  const groups = useLoad(`${project} ${range} ${group}`, () =>
-    loadUsage(session.api, group, query),
-  );
+  const sort = sortOf(route.query.get('sort'), measure);
+  const groups = useLoad(`${project} ${range} ${group}`, () => {
+    const top = group === 'day' ? {} : { limit: MOST_ROWS, sort };
+    return loadUsage(session.api, group, { ...query, ...top });
+  });
+  const [isPart, { reload }] = [groups.value !== undefined && isCut(groups.value), groups];
+  const loadedFor = useRef(sort);
+  useEffect(() => {
+    // The rows that are there stay until those of another order come.
+    if (loadedFor.current !== sort && isPart) reload();
+    loadedFor.current = sort;
+  }, [sort, isPart, reload]);
   const nameOf: NameOf = (row) => {
     const name = row[group] ?? '';
     if (name === 'All') return name;
@@ -60,7 +75,12 @@ export const UsagePage = () => {
       type="button"
       class="button"
       disabled={!groups.value?.data.length}
-      onClick={() => saveFile(`usage-by-${group}.csv`, csvOf(groups.value?.data ?? []))}
+      onClick={() => {
+        loadUsage(session.api, group, query).then(
+          ({ data }) => saveFile(`usage-by-${group}.csv`, csvOf(data)),
+          (error) => announce(asFailure(error).message),
+        );
+      }}
     >
       Export CSV
     </button>

@@ -5,9 +5,11 @@ const field = (value: unknown): string => {
   return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 };
 
-/** RFC 4180. */
+/** RFC 4180; lists and objects have no column. */
 export const csvOf = (rows: readonly Record<string, unknown>[]): string => {
-  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const isCell = ([, value]: [string, unknown]) => typeof value !== 'object' || value === null;
+  const cells = rows.flatMap((row) => Object.entries(row).filter(isCell));
+  const names = [...new Set(cells.map(([name]) => name))];
   const lines = rows.map((row) => names.map((name) => field(row[name])).join(','));
   return `${[names.join(','), ...lines].join('\r\n')}\r\n`;
 };

@@ -4,6 +4,7 @@ import type { HistoryJob } from '../history/history-job.ts';
 import { ageOf, publicRow, type ReadsSums, rowsIn } from '../history/read-usage.ts';
 import { isWhoGrouping, readGroups } from '../history/read-who.ts';
 import { DayTooLong, type Share } from '../history/share.ts';
+import { topGroups } from '../history/top-groups.ts';
 import { HISTORY_DAYS, type HistoryStore, type UsageRow } from '../stores/history-store.ts';
 import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
@@ -38,6 +39,8 @@ const MAX_ROWS = 250_000;
 const SUMS_PER_ROW = 4;
 /** Sums that one response has, of 400 bytes. */
 const MAX_SUMS = 10_000;
+/** Keys whose names are read one by one; of more, with all keys of their projects. */
+const MOST_ALONE = 250;
 
 const tooMany = (what: string) =>
   invalidRequest(
@@ -101,6 +104,9 @@ const notOfOneKey = () =>
     },
   );
 
+const onlySums = () =>
+  invalidRequest('by: missing. Only sums have a limit and a sort.', { param: 'by' });
+
 /** The keys that a query names; undefined for all. */
 const keysIn = ({ key, keys }: Pick<UsageQuery, 'key' | 'keys'>): readonly string[] | undefined =>
   keys ?? (key === undefined ? undefined : [key]);
@@ -121,20 +127,20 @@ export const historyHandlers = ({
   keys,
   clock,
 }: HistoryParts) => {
-  /** Rows by key with its name and project. Names are looked up here: a log line or a record has the id only. */
-  const withNames = async <Row extends Record<string, unknown>>(
+  /** Rows by key with its name. Names are looked up here: a log line or a record has the id only. */
+  const withNames = async <Row extends { key?: string; project?: string }>(
     rows: Row[],
     ids: string[],
-    wanted?: readonly string[],
   ) => {
-    const recordsOf = (id: string): Promise<(KeyRecord | undefined)[]> =>
-      wanted ? Promise.all(wanted.map((key) => keys.findKeyById(id, key))) : keys.listKeys(id);
-    const all = (await Promise.all(ids.map(recordsOf))).flat();
-    const byId = new Map(all.flatMap((record) => (record ? [[record.keyId, record]] : [])));
-    return rows.map((row) => {
-      const { name = null, projectId: project = null } = byId.get(String(row.key)) ?? {};
-      return { name, project, ...row };
-    });
+    const alone = ({ key = '', project }: Row) => project && keys.findKeyById(project, key);
+    const records: (KeyRecord | undefined | '')[] =
+      rows.length > MOST_ALONE
+        ? (await Promise.all(ids.map((id) => keys.listKeys(id)))).flat()
+        : await Promise.all(rows.map(alone));
+    const names = new Map(
+      records.flatMap((record) => (record ? [[record.keyId, record.name]] : [])),
+    );
+    return rows.map((row) => ({ name: names.get(row.key ?? '') ?? null, project: null, ...row }));
   };
 
   /** Read before the rows, which are then at least as new. */
@@ -168,20 +174,25 @@ export const historyHandlers = ({
 
   const usage = (async ({ query: wanted, identity }) => {
     const now = clock.now();
-    const { since = now - DEFAULT_DAYS * DAY_MS, until = now + 1, by } = wanted;
+    const { since = now - DEFAULT_DAYS * DAY_MS, until = now + 1, by, limit, sort } = wanted;
     const named = keysIn(wanted);
     const days = daysOf(since, until, now);
+    if (by === undefined && (limit ?? sort) !== undefined) throw onlySums();
     const ids = await projectsOf(wanted, identity);
     if (by === undefined) return { status: 200, body: await pageOf(ids, days, wanted) };
     const age = await ageOfProjects(ids);
     if (named && isWhoGrouping(by)) throw notOfOneKey();
     const ranges = ids.map((projectId) => ({ projectId, ...days }));
-    const read = await readGroups(limitRows(history), ranges, { by: [by], keys: named });
+    const read = await readGroups(limitRows(history), ranges, {
+      by: [by],
+      keys: named,
+      ...(limit !== undefined && { select: (all) => topGroups(all, limit, sort) }),
+    });
     const {
       data: [sums = []],
       total,
     } = read;
-    const data = by === 'key' ? await withNames(limited(sums), ids, named) : limited(sums);
+    const data = by === 'key' ? await withNames(limited(sums), ids) : limited(sums);
     return { status: 200, body: { ...days, ...age, by, data, total, next_cursor: null } };
   }) satisfies Operation<'usage'>;
 

@@ -1,4 +1,4 @@
-import { ageOf, createUsageGroups } from '../history/read-usage.ts';
+import { ageOf, createUsageGroups, publicGroups } from '../history/read-usage.ts';
 import { namedIn } from '../history/read-who.ts';
 import { StoreUnavailable, UnreadableItem } from '../stores/store-unavailable.ts';
 import { DAY_MS, dayOf } from '../support/clock.ts';
@@ -67,7 +67,11 @@ export const createOverview = (parts: Parts) => {
         keys.set(keyId, { project: projectId, asked });
       }
     }
-    const sums = { data: days.rows(), total: days.total(), before: before.total() };
+    const sums = {
+      data: publicGroups('day', days.groups()),
+      total: days.total(),
+      before: before.total(),
+    };
     const busiest = [...keys]
       .toSorted(([, one], [, other]) => other.asked - one.asked)
       .slice(0, MOST_KEYS);

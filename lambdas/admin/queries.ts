@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { GROUPINGS } from '../history/read-usage.ts';
 import { isWhoGrouping, WHO_GROUPINGS } from '../history/read-who.ts';
+import { SORT_NAMES } from '../history/top-groups.ts';
 import { METERS } from '../records/events.ts';
 import { FAULTS } from '../records/explain.ts';
 import type { RecordPlace } from '../stores/record-store.ts';
@@ -68,6 +69,10 @@ const UsageQuery = z.strictObject({
   key: SoughtId.exactOptional(),
   /** Several keys: the sums of a page of a list. */
   keys: KeyIds.exactOptional(),
+  /** With `by`: so many of the highest sums, and those of all others. */
+  limit: z.coerce.number().int().min(1).max(1_000).exactOptional(),
+  /** What is highest. */
+  sort: z.enum(SORT_NAMES).exactOptional(),
   cursor: cursorOf(USAGE_CURSOR).exactOptional(),
 });
 export type UsageQuery = z.output<typeof UsageQuery>;

@@ -2,6 +2,7 @@ import { addKinds, publicKinds } from '../money/cost.ts';
 import {
   type DayRange,
   type DaySums,
+  type Dimension,
   type HistoryProgress,
   type HistoryStore,
   UNRECORDED,
@@ -49,30 +50,41 @@ export const publicRow = (row: UsageRow) => ({
   ...publicSums(row),
 });
 
+/** Groups of lower sums than those that are listed. */
+export const OTHER = '(other)';
+
+/** Sums of a name; those of a key with its project. */
+export type NamedGroup = { name: string; project?: string; sums: Sums };
+
+export const addGroup = (sums: Sums, more: Sums): void => {
+  addSums(sums, more);
+  sums.kinds ??= {};
+  addKinds(sums.kinds, more.kinds ?? {});
+};
+
+export const publicGroups = (by: string, groups: NamedGroup[]) =>
+  groups.map(({ name, project, sums }) => {
+    const named: Partial<Record<Grouping | Exclude<Dimension, 'tag'>, string>> = { [by]: name };
+    return { ...(project !== undefined && { project }), ...named, ...publicSums(sums) };
+  });
+
 /** Sums of rows by one of their names, and of all. */
 export const createUsageGroups = (by: Grouping) => {
-  const groups = new Map<string, Sums>();
+  const groups = new Map<string, NamedGroup>();
   const total: Sums = { ...NO_USAGE, kinds: {} };
-  const addRow = (sums: Sums, row: NamedSums): void => {
-    addSums(sums, row);
-    sums.kinds ??= {};
-    addKinds(sums.kinds, row.kinds);
-  };
   return {
     add: (row: NamedSums): void => {
       const name = nameIn(row, by);
-      const sums = groups.get(name) ?? { ...NO_USAGE, kinds: {} };
-      groups.set(name, sums);
-      addRow(sums, row);
-      addRow(total, row);
+      let group = groups.get(name);
+      if (!group) {
+        const ofKey = by === 'key' && { project: row.projectId };
+        group = { name, ...ofKey, sums: { ...NO_USAGE, kinds: {} } };
+        groups.set(name, group);
+      }
+      addGroup(group.sums, row);
+      addGroup(total, row);
     },
-    rows: () =>
-      [...groups]
-        .toSorted(([one], [other]) => (one < other ? -1 : 1))
-        .map(([name, sums]) => {
-          const named: Partial<Record<Grouping, string>> = { [by]: name };
-          return { ...named, ...publicSums(sums) };
-        }),
+    groups: () => [...groups.values()].toSorted((one, two) => (one.name < two.name ? -1 : 1)),
     total: () => publicSums(total),
     sums: (): UsageSums => total,
   };

@@ -10,17 +10,18 @@ import { topOf } from './fold-who.ts';
 import {
   createUsageGroups,
   type Grouping,
+  type NamedGroup,
   type NamedSums,
-  publicSums,
+  OTHER,
+  publicGroups,
   type ReadsSums,
   sumsIn,
 } from './read-usage.ts';
 import { addSums, without } from './sums.ts';
 import { addValue, noSums, type TopValues, toTop, type ValueSums } from './top-values.ts';
 
-/** Requests that name none, and values of a lower cost than those that are listed. */
+/** Requests that name none. */
 const NONE = '(none)';
-const OTHER = '(other)';
 
 /** `user`, or the name of a tag as `tag:team`. */
 export type WhoGrouping = Exclude<Dimension, 'tag'> | `tag:${string}`;
@@ -73,7 +74,7 @@ const createWhoGroups = (by: WhoGrouping) => {
         }
       }
     },
-    rows: (total: UsageSums) => {
+    groups: (total: UsageSums): NamedGroup[] => {
       const { values, other } = toTop(top);
       let none = without(total, other.settled);
       const rows = [...values].map(([name, { settled }]) => {
@@ -87,10 +88,7 @@ const createWhoGroups = (by: WhoGrouping) => {
         { name: OTHER, sums: other.settled },
         { name: isWhole ? NONE : OTHER, sums: none },
       ].filter(({ sums }) => Object.values(sums).some((sum) => sum !== 0));
-      return [...listed, ...rest].map(({ name, sums }) => {
-        const named: Partial<Record<WhoGrouping, string>> = { [by]: name };
-        return { ...named, ...publicSums(sums) };
-      });
+      return [...listed, ...rest];
     },
   };
 };
@@ -118,11 +116,18 @@ export async function* namedIn(
   }
 }
 
-/** Sums of several ranges by names of their rows or by dimensions. */
+type Select = (groups: NamedGroup[]) => NamedGroup[];
+type Wanted = {
+  by: (Grouping | WhoGrouping)[];
+  keys?: readonly string[] | undefined;
+  select?: Select;
+};
+
+/** Sums of several ranges by names of their rows or by dimensions: those that `select` returns, all by default. */
 export const readGroups = async (
   history: ReadsSums & Pick<HistoryStore, 'readSpent'>,
   ranges: DayRange[],
-  { by, keys }: { by: (Grouping | WhoGrouping)[]; keys?: readonly string[] | undefined },
+  { by, keys, select = (all) => all }: Wanted,
 ) => {
   const total = createUsageGroups('project');
   const groups = by.map((name) =>
@@ -139,5 +144,8 @@ export const readGroups = async (
     const add = (named: NamedSums) => own.forEach((group) => void group.add(named));
     for await (const page of namedIn(history, { ranges, keys }, source)) page.forEach(add);
   }
-  return { data: groups.map((group) => group.rows(total.sums())), total: total.total() };
+  const data = groups.map((group, at) =>
+    publicGroups(by[at] ?? '', select(group.groups(total.sums()))),
+  );
+  return { data, total: total.total() };
 };

@@ -97,7 +97,7 @@ export const REPLIES: Record<OperationName, Reply> = {
   },
   usage: {
     about:
-      'rows of day, project, key and model, 5,000 rows of one project on each page; with `by` their sums and the total, of at most 250,000 rows: 400 above',
+      'rows of day, project, key and model, 5,000 rows of one project on each page; with `by` their sums and the total, of at most 250,000 rows: 400 above; `limit` names the highest of `sort`, and one row `(other)` has the sums of all others',
   },
   reconcile: {
     about:

@@ -137,6 +137,32 @@ describe('npm run admin', () => {
     });
   });
 
+  test('usage with a limit lists the highest rows, and all others as one row, so that totals stay true', async () => {
+    const Rows = z.object({
+      data: z.array(
+        z.looseObject({ model: z.string(), charged: z.number(), cost_usd: z.number() }),
+      ),
+      total: z.object({ charged: z.number(), cost_usd: z.number() }),
+    });
+    const read = async (query: string) =>
+      (await fetch(`${router().baseUrl}/admin/usage?since=${TODAY}${query}`)).json();
+    const [all, top] = [
+      Rows.parse(await read('&by=model')),
+      Rows.parse(await read('&by=model&limit=1&sort=charged')),
+    ];
+    const [highest] = all.data.toSorted((one, other) => other.charged - one.charged);
+    expect(all.data.length).toBeGreaterThan(2);
+    expect(top.data).toMatchObject([highest, { model: '(other)' }]);
+    expect(top.total).toEqual(all.total);
+    for (const sum of ['charged', 'cost_usd'] as const)
+      expect(top.data.reduce((of, row) => of + row[sum], 0)).toBeCloseTo(top.total[sum], 12);
+    expect(await read('&limit=1')).toMatchObject({
+      error: { message: expect.stringContaining('by: missing') },
+    });
+    const table = await cli(...'usage --by model --limit 1 --sort refused'.split(' '));
+    expect(table.out).toMatch(/^MODEL.*\n\(none\) .*\n\(other\) .*\n?$/);
+  });
+
   test("statement prints a project's month by model and key, and that it is preliminary until the month is over", async () => {
     const { code, out } = await cli('statement', 'local', '--month', MONTH);
     expect(code).toBe(0);
