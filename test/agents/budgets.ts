@@ -8,6 +8,8 @@ const LONG_PROMPT = 'word '.repeat(120_000);
 /** Before each message of the request in flight. */
 const SLOW = 'fault slow=2000\n';
 const LEAST_USD = 0.01;
+/** The `user-agent` of requests that a scene sends, which are not the client's. */
+export const SCENE_AGENT = 'scene';
 let projects = 0;
 
 /** A key under a budget in such a state, and the id of the key that has used it. */
@@ -18,7 +20,7 @@ export const keyUnderBudget = async (
   const send = (path: string, body: object | undefined, headers = {}) =>
     fetch(`${baseUrl}${path}`, {
       ...(body && { method: 'POST', body: JSON.stringify(body) }),
-      headers: { 'content-type': 'application/json', ...headers },
+      headers: { 'content-type': 'application/json', 'user-agent': SCENE_AGENT, ...headers },
     });
   const admin = async (path: string, body?: object) =>
     (await (await send(`/admin${path}`, body)).json()) as Answer;

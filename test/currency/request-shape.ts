@@ -1,6 +1,7 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { IncomingMessage } from 'node:http';
 import * as z from 'zod';
+import { SCENE_AGENT } from '../agents/budgets.ts';
 
 /** What clients send to servers of this process, without texts and ids: one line for each header, beta, member and tool. */
 export type Shape = string[];
@@ -39,7 +40,7 @@ export const noteShapes = (baseUrl: string): (() => Shape) => {
     const [path = ''] = (request.url ?? '').split('?');
     if (request.method !== 'POST' || !/^\/v1\/(?:chat|messages$|responses$)/.test(path)) return;
     // The embedded upstreams listen in this process as well.
-    if (request.headers.host !== host) return;
+    if (request.headers.host !== host || request.headers['user-agent'] === SCENE_AGENT) return;
     const pieces: Buffer[] = [];
     const { push } = request;
     request.push = (piece: Buffer | null, ...rest) => {
