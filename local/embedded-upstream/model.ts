@@ -113,6 +113,8 @@ const usageOf = (request: GenerationRequest, blocks: AnswerBlock[]): Usage => {
   return {
     inputTokens: input.reduce((sum, block) => sum + tokensOf(block), tools),
     outputTokens: outputTokens(blocks),
+    // Claude states these with every answer.
+    ...{ cacheReadTokens: 0, cacheWriteTokens: 0, cacheWriteLongTokens: 0 },
     ...(reasoningTokens > 0 ? { reasoningTokens } : {}),
   };
 };

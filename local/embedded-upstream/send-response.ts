@@ -40,7 +40,7 @@ const eventsOfBlock = (block: AnswerBlock, index: number): GenerationEvent[] => 
 
 /** Events of a streamed response: text word by word, arguments in fragments. */
 const eventsOf = ({ blocks, reason, usage }: Generation): GenerationEvent[] => [
-  { type: 'start', ...(usage ? { usage: { inputTokens: usage.inputTokens } } : {}) },
+  { type: 'start', ...(usage && { usage: { ...usage, outputTokens: 0 } }) },
   ...blocks.flatMap(eventsOfBlock),
   { type: 'finish', reason, usage },
 ];

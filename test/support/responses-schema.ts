@@ -6,13 +6,7 @@ const Count = z.int().nonnegative();
 
 const Usage = z.strictObject({
   input_tokens: Count,
-  input_tokens_details: z.strictObject({
-    cached_tokens: Count,
-    cache_write_tokens: Count,
-    cache_write_tokens_details: z.optional(
-      z.strictObject({ ttl_30m_tokens: Count, ttl_12h_tokens: Count }),
-    ),
-  }),
+  input_tokens_details: z.strictObject({ cached_tokens: Count, cache_write_tokens: Count }),
   output_tokens: Count,
   output_tokens_details: z.strictObject({ reasoning_tokens: Count }),
   total_tokens: Count,

@@ -134,19 +134,13 @@ const isShown = (block: AnswerBlock): block is ItemBlock => {
 /** The counts; `estimate` replaces an input count that the upstream did not send. */
 export const encodeUsage = (usage: Usage | undefined, estimate: () => number): Json => {
   const { cacheReadTokens, cacheWriteTokens = 0, reasoningTokens, outputTokens = 0 } = usage ?? {};
-  const long = usage?.cacheWriteLongTokens;
   const inputTokens = usage?.inputTokens || estimate();
   return {
     input_tokens: inputTokens,
     input_tokens_details: {
       cached_tokens: cacheReadTokens ?? 0,
+      // Without the tokens of each lifetime: OpenAI's Agents SDK rejects details that are not numbers.
       cache_write_tokens: cacheWriteTokens,
-      ...(long !== undefined && {
-        cache_write_tokens_details: {
-          ttl_30m_tokens: Math.max(0, cacheWriteTokens - long),
-          ttl_12h_tokens: long,
-        },
-      }),
     },
     output_tokens: outputTokens,
     output_tokens_details: { reasoning_tokens: reasoningTokens ?? 0 },
