@@ -72,25 +72,31 @@ const driftIn = ({ quota, sent }: Log, flows: [string, string], [from, to]: Span
   return high - low;
 };
 
+/** The item rounds needs and levels. */
+const ROUNDED = 1.001;
+
 /**
- * Law 4: what two flows got that waited all the time, by their weights, differs by `requests` of each at most: by one, and by two
- * until processes whose clocks are apart have met, while the place of one that died is kept, or where one does not look yet (for 2 s at
- * most) after those before it left.
+ * Law 4: what two flows got that waited all the time, by their weights, differs by one request of each at most. That is the bound of
+ * start-time fair queueing. Clocks `spanMs` apart add what the quota gives one of them in that time, up to a request of each: a faster
+ * clock sees room for the second of a flow while what it keeps free for the other is not yet seen by its process.
  */
-export const checkFairness = (log: Log, requests: number): string[] => {
+export const checkFairness = (log: Log, spanMs: number): string[] => {
   const { quota, arrivals, waits } = log;
-  const flows = [...new Set(arrivals.map(({ ask }) => ask.flow))];
-  const costs = (flow: string) =>
-    arrivals.filter(({ ask }) => ask.flow === flow).map(({ ask }) => costOf(quota, ask));
-  const largest = new Map(flows.map((flow) => [flow, Math.max(...costs(flow))]));
-  const spans = new Map(flows.map((flow) => [flow, spansOf(waits, flow)]));
+  const flows = [...new Set(arrivals.map(({ ask }) => ask.flow))].map((name) => {
+    const asks = arrivals.flatMap(({ ask }) => (ask.flow === name ? [ask] : []));
+    const largest = Math.max(...asks.map((ask) => costOf(quota, ask)));
+    const weight = Math.min(...asks.map((ask) => ask.weight));
+    return { name, largest, weight, spans: spansOf(waits, name) };
+  });
+  const given = (spanMs * rateOf(quota, 'tokens')) / (quota.limits.tokens ?? 1);
   return flows.flatMap((one, index) =>
     flows.slice(index + 1).flatMap((other) => {
-      const most = 1.001 * requests * ((largest.get(one) ?? 0) + (largest.get(other) ?? 0));
-      const both = overlaps(spans.get(one) ?? [], spans.get(other) ?? []);
-      const drifts = both.map((span) => driftIn(log, [one, other], span));
-      const worst = Math.max(0, ...drifts);
-      return worst > most ? [`${one} and ${other} differ by ${worst}, at most ${most}`] : [];
+      const ofEach = one.largest + other.largest;
+      const most = ofEach + Math.min(ofEach, given / Math.min(one.weight, other.weight));
+      const names: [string, string] = [one.name, other.name];
+      const drifts = overlaps(one.spans, other.spans).map((span) => driftIn(log, names, span));
+      const worst = Math.max(0, ...drifts) / ROUNDED;
+      return worst > most ? [`${names.join(' and ')} differ by ${worst}, at most ${most}`] : [];
     }),
   );
 };

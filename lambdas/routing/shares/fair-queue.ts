@@ -10,8 +10,11 @@ type Flow = {
   places: Place[];
 };
 
-/** What the first request of a flow that waits in the process `by` needs, and until when it is kept free. */
-type Place = { by: string; until: number; needs: Amounts };
+/**
+ * What the first request of a flow that waits in the process `by` needs, and until when it is kept free. `isLate`: that time was over for
+ * another process, whose clock may be ahead of what `by` knows of the others; it is kept once more, so that `by` looks before it ends.
+ */
+type Place = { by: string; until: number; needs: Amounts; weight: number; isLate?: boolean };
 
 /** What all processes share of a quota. The tags are relative to the lowest of a flow that waits. */
 export type Queue = {
@@ -55,7 +58,10 @@ const refilled = (before: Queue | undefined, quota: Quota, now: number): Queue =
   });
   const flows = Object.entries(before?.flows ?? {}).flatMap(([name, flow]) => {
     if (flow.seen < at - FORGET_MS) return [];
-    const places = flow.places.filter(({ until }) => until >= at);
+    const places = flow.places.flatMap((one): Place[] => {
+      if (one.until >= at) return [one];
+      return one.isLate ? [] : [{ ...one, until: at + PLACE_MS, isLate: true }];
+    });
     return [[name, { ...flow, places }] as const];
   });
   return { at, levels, flows: Object.fromEntries(flows) };
@@ -105,10 +111,10 @@ const waitFor = (quota: Quota, free: Amounts, amounts: Amounts): number =>
   );
 
 /** What a request needs that waits in this process, where it has an index, or first in another one. */
-type Head = { amounts: Amounts; leftMs: number; index?: number };
+type Head = Omit<Ask, 'flow'> & { leftMs: number; index?: number };
 
 /** What waits of one flow, in the order in which it passes. */
-type Row = { flow: Flow; tag: number; weight: number; heads: Head[] };
+type Row = { flow: Flow; tag: number; heads: Head[] };
 
 /** In the order in which they began to wait, in which all processes break ties. A flow that was away has no credit from that time. */
 const rowsOf = (queue: Queue, asks: readonly Asking[], by: string): Row[] => {
@@ -119,14 +125,12 @@ const rowsOf = (queue: Queue, asks: readonly Asking[], by: string): Row[] => {
   }
   return Object.entries(queue.flows).map(([name, flow]) => {
     const [first, ...later] = own.get(name) ?? [];
-    const heads: Head[] = flow.places.flatMap((one) =>
-      one.by === by ? (first ?? []) : { amounts: one.needs, leftMs: Number.POSITIVE_INFINITY },
-    );
+    const heads = flow.places.flatMap(({ needs: amounts, weight, ...one }): Head[] => {
+      if (one.by !== by) return [{ amounts, weight, leftMs: Number.POSITIVE_INFINITY }];
+      return first ? [first] : [];
+    });
     if (first && !heads.includes(first)) heads.push(first);
-    // When the second of a flow passes depends on its weight, which its requests have.
-    if (!first) heads.splice(1);
-    const { weight = 1 } = first ?? {};
-    return { flow, weight, tag: Math.max(0, flow.tag), heads: [...heads, ...later] };
+    return { flow, tag: Math.max(0, flow.tag), heads: [...heads, ...later] };
   });
 };
 
@@ -166,7 +170,7 @@ const admit = (queue: Queue, rows: Row[], quota: Quota) => {
   const blocked = new Map<Flow, Head>();
   let free = queue.levels;
   for (let row = lowest(rows); row; row = lowest(rows)) {
-    const { flow, weight } = row;
+    const { flow } = row;
     const next = takeNext(row, quota, free);
     if (!next) break;
     const { amounts, leftMs, index } = next;
@@ -175,7 +179,7 @@ const admit = (queue: Queue, rows: Row[], quota: Quota) => {
     const waitMs = isAdmitted ? 0 : waitFor(quota, free, amounts);
     if (isOwn) waits[index] = waitMs;
     if (waitMs > leftMs) continue;
-    const cost = costOf(quota, { weight, amounts });
+    const cost = costOf(quota, next);
     row.tag += cost;
     free = minus(quota, free, amounts);
     if (isAdmitted) {
@@ -203,7 +207,7 @@ export const decide = (
   for (const { flow } of rows) {
     const one = blocked.get(flow);
     const until = Math.max(queue.at, now + aheadMs) + Math.min(PLACE_MS, one?.leftMs ?? 0);
-    const place = one && { by, until, needs: one.amounts };
+    const place = one && { by, until, needs: one.amounts, weight: one.weight };
     flow.places = flow.places.flatMap((kept) => (kept.by === by ? (place ?? []) : kept));
     if (place && !flow.places.includes(place) && flow.places.length < MAX_PLACES)
       flow.places.push(place);

@@ -20,7 +20,7 @@ const amountsIn = (list: List): Amounts =>
 
 type Stored = [at: number, levels: List, rows: Row[], limits?: List];
 type Row = [name: string, tag: number, ago: number, ...places: Place[]];
-type Place = [by: string, forMs: number, needs: List];
+type Place = [by: string, forMs: number, needs: List, weight?: number, isLate?: 1];
 
 /** Short, because an item of a kilobyte more costs a write more: 100 flows that wait are 4 KB. */
 export const textOf = ({ at, levels, flows, limits }: Queue): string =>
@@ -30,7 +30,11 @@ export const textOf = ({ at, levels, flows, limits }: Queue): string =>
     Object.entries(flows).map(
       ([name, { tag, seen, places }]): Row => [
         ...([name, Number(tag.toFixed(9)), at - seen] as const),
-        ...places.map((one): Place => [one.by, one.until - at, listOf(one.needs, 0)]),
+        ...places.map(({ by, until, needs, weight, isLate }): Place => {
+          const place = [by, until - at, listOf(needs, 0)] as const;
+          if (isLate) return [...place, weight, 1];
+          return weight === 1 ? [...place] : [...place, weight];
+        }),
       ],
     ),
     ...(limits ? [listOf(limits, 0)] : []),
@@ -48,7 +52,10 @@ export const queueIn = (text: string | undefined): Queue | undefined => {
         // Of a release before, what a flow needs has no process: its place ends, the levels stay.
         places: places
           .filter(([, , needs]) => Array.isArray(needs))
-          .map(([by, forMs, needs]) => ({ by, until: at + forMs, needs: amountsIn(needs) })),
+          .map(([by, forMs, needs, weight = 1, isLate]) => ({
+            ...{ by, until: at + forMs, needs: amountsIn(needs), weight },
+            ...(isLate && { isLate: true }),
+          })),
       },
     ]);
     return {
