@@ -95,8 +95,14 @@ describe('the list of resources in docs/resources.md', () => {
   test.each(Object.entries(OPTIONS))(
     'docs/resources.md lists what the option %s adds and removes',
     (option, args) => {
-      const rows = rowsBelow('What options add').filter(([name]) => name === option);
-      const added = Object.fromEntries(rows.map(([, type = '', count]) => [type, Number(count)]));
+      const [, resources = ''] =
+        rowsBelow('What options add').find(([name]) => name === option) ?? [];
+      const added = Object.fromEntries(
+        [...resources.matchAll(/([+-]\d+) ([\w:]+)/g)].map(([, count, type]) => [
+          type,
+          Number(count),
+        ]),
+      );
       expect(added).toEqual(difference(countTypes(...args), countTypes()));
     },
   );
