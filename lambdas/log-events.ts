@@ -15,6 +15,8 @@ type AnswerFields = {
   failedAttempts: number;
   /** A target responded that is not the first choice for the request, because that one failed, now or earlier in its session. */
   failedOver: boolean;
+  /** Percent of what the declared quota of the target lets through at once that was left. */
+  quotaLeft: number;
   /** The upstream ended its response properly, without any content. */
   empty: boolean;
   /** The last failure allowed another target, but none responded. */

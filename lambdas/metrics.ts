@@ -74,6 +74,12 @@ export const SCOPES = {
     dimensions: ['Stage', 'Model', 'Upstream'],
     metrics: ['FirstContentMs', 'DurationMs', 'UpstreamErrors'],
   },
+  /** Of targets that declare a quota. */
+  quota: {
+    dimensions: ['Stage', 'Model', 'Upstream'],
+    /** Percent of what the quota lets through at once, 5 s of a minute's, that is left after a request. */
+    metrics: ['QuotaLeft'],
+  },
 } as const;
 
 export type Scope = keyof typeof SCOPES;
@@ -82,7 +88,7 @@ export type MetricName = MetricIn<Scope>;
 export type DimensionName = (typeof SCOPES)[Scope]['dimensions'][number];
 
 export const unitOf = (name: MetricName): 'Count' | 'Milliseconds' | 'Percent' => {
-  if (name === 'TokenEstimateError') return 'Percent';
+  if (name === 'TokenEstimateError' || name === 'QuotaLeft') return 'Percent';
   return name.endsWith('Ms') ? 'Milliseconds' : 'Count';
 };
 
@@ -102,10 +108,10 @@ export const seriesOfRoute = (pattern: string | undefined): string => {
 };
 
 /** The part of a catalog that becomes dimensions. */
-type ModelTargets = { id: string; targets: { upstream: string }[] };
+type ModelTargets = { id: string; targets: { upstream: string; quota?: object | undefined }[] };
 
-/** A model and its upstreams, each once. */
-export type Labelled = { model: string; upstreams: string[] };
+/** A model and its upstreams, each once; `quotas` are those that declare one. */
+export type Labelled = { model: string; upstreams: string[]; quotas: string[] };
 
 /** Default of the stage option `maxSeries`: $24 a month. Four models of two upstreams make 79. */
 export const DEFAULT_MAX_SERIES = 80;
@@ -115,22 +121,33 @@ export const SERIES_PRICE = 0.3;
 
 /** Number of series of a stage whose models are labelled like this. */
 export const countSeries = (labels: Labelled[], routes: readonly RouteRow[] = ROUTES): number => {
-  const pairs = labels.reduce((sum, { upstreams }) => sum + upstreams.length, 0);
+  const pairs = labels.flatMap(({ upstreams }) => upstreams);
+  const quotas = labels.flatMap((one) => one.quotas);
   return (
     SCOPES.stage.metrics.length +
     SCOPES.route.metrics.length * routeSeries(routes).length +
     SCOPES.model.metrics.length * labels.length +
-    SCOPES.target.metrics.length * pairs
+    SCOPES.target.metrics.length * pairs.length +
+    SCOPES.quota.metrics.length * quotas.length
   );
 };
 
-const REST: Labelled = { model: OTHER, upstreams: [OTHER] };
+/** All that do not fit. */
+const restOf = (all: Labelled[]): Labelled => ({
+  ...{ model: OTHER, upstreams: [OTHER] },
+  quotas: all.some(({ quotas }) => quotas.length > 0) ? [OTHER] : [],
+});
+
+const upstreamsOf = (targets: ModelTargets['targets']): string[] => [
+  ...new Set(targets.map(({ upstream }) => upstream)),
+];
 
 /** Labels of every model, however many series they make. */
 export const allLabelsOf = (models: ModelTargets[]): Labelled[] =>
   models.map(({ id, targets }) => ({
     model: id,
-    upstreams: [...new Set(targets.map(({ upstream }) => upstream))],
+    upstreams: upstreamsOf(targets),
+    quotas: upstreamsOf(targets.filter(({ quota }) => quota)),
   }));
 
 /**
@@ -144,8 +161,9 @@ export const labelsOf = (
 ): Labelled[] => {
   const all = allLabelsOf(models);
   if (countSeries(all, routes) <= maxSeries) return all;
+  const rest = restOf(all);
   const fit = all.findIndex(
-    (_, index) => countSeries([...all.slice(0, index + 1), REST], routes) > maxSeries,
+    (_, index) => countSeries([...all.slice(0, index + 1), rest], routes) > maxSeries,
   );
-  return [...all.slice(0, fit), REST];
+  return [...all.slice(0, fit), rest];
 };

@@ -49,10 +49,10 @@ const errorRow = ({ metrics }: ProductSources): IWidget[] => {
   ];
 };
 
-/** Returns every pair of model and upstream that has its own metric series. */
-const targetsOf = (labels: Labelled[]) =>
-  labels.flatMap(({ model, upstreams }) =>
-    upstreams.map((upstream) => ({
+/** Returns every pair of model and upstream that has its own metric series, of all or of those with a quota. */
+const targetsOf = (labels: Labelled[], of: 'upstreams' | 'quotas' = 'upstreams') =>
+  labels.flatMap(({ model, ...names }) =>
+    names[of].map((upstream) => ({
       name: `${model} ${upstream}`,
       labels: { Model: model, Upstream: upstream },
     })),
@@ -98,10 +98,27 @@ const modelRow = ({ metrics, labels }: ProductSources): IWidget[] => {
   ];
 };
 
-/** Returns the rows about requests, errors, latency and models. */
+/** None in a stage without declared quotas. */
+const quotaRows = ({ metrics, labels }: ProductSources): IWidget[][] => {
+  const targets = targetsOf(labels, 'quotas');
+  if (targets.length === 0) return [];
+  const left = (statistic: string) =>
+    targets.map((target) =>
+      metrics.byTarget('QuotaLeft', target.labels, { statistic, label: target.name }),
+    );
+  return [
+    [
+      third("Left of providers' quotas, mean (%)", left('Average')),
+      third("Left of providers' quotas, lowest (%)", left('Minimum')),
+    ],
+  ];
+};
+
+/** Returns the rows about requests, errors, latency, models and quotas. */
 export const productRows = (sources: ProductSources): IWidget[][] => [
   trafficRow(sources),
   errorRow(sources),
   speedRow(sources),
   modelRow(sources),
+  ...quotaRows(sources),
 ];

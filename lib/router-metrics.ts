@@ -38,7 +38,7 @@ export const createRouterMetrics = (stage: string) => {
     inStage: (name: MetricIn<'stage'>, reading?: Reading) => inStage(name, {}, reading),
     byRoute: read<'route', { Route: string }>('route'),
     byModel: read<'model', { Model: string }>('model'),
-    byTarget: read<'target', { Model: string; Upstream: string }>('target'),
+    byTarget: read<'target' | 'quota', { Model: string; Upstream: string }>('target'),
   };
 };
 export type RouterMetrics = ReturnType<typeof createRouterMetrics>;

@@ -137,7 +137,9 @@ export const createTakeSeat = (parts: {
         throw noRoom(target, place.waitMs);
       }
       denied.delete(target);
-      if (!place.isUnchecked) taken.push({ target, quota, ask });
+      if (place.isUnchecked) return;
+      call.note({ quotaLeft: place.percentLeft });
+      taken.push({ target, quota, ask });
     };
 
     /** Of those that were denied, the target that has room first. */

@@ -34,9 +34,12 @@ const answerValues = ({ firstContentMs, ms }: RequestFields): Values =>
   omitUndefined({ FirstContentMs: firstContentMs, DurationMs: ms });
 
 /** Zero is a value too, not the absence of one. */
-const estimateValues = ({ estimatedInputTokens, inputTokens }: RequestFields): Values => {
-  if (estimatedInputTokens === undefined || !inputTokens) return {};
-  return { TokenEstimateError: Math.round((estimatedInputTokens / inputTokens - 1) * 1_000) / 10 };
+const percentValues = (fields: RequestFields): Values => {
+  const { estimatedInputTokens, inputTokens, quotaLeft } = fields;
+  const left = quotaLeft === undefined ? {} : { QuotaLeft: quotaLeft };
+  if (estimatedInputTokens === undefined || !inputTokens) return left;
+  const error = Math.round((estimatedInputTokens / inputTokens - 1) * 1_000) / 10;
+  return { ...left, TokenEstimateError: error };
 };
 
 const requestValues = (fields: RequestFields): Values => {
@@ -48,7 +51,7 @@ const requestValues = (fields: RequestFields): Values => {
   return {
     Requests: 1,
     ...(upstream && answerValues(fields)),
-    ...estimateValues(fields),
+    ...percentValues(fields),
     ...count({
       Denied: FLOODING.includes(status),
       Failed: isBroken || (status >= 500 && !isThrottled),

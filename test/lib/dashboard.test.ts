@@ -7,26 +7,53 @@ import { exampleModels, synthTemplate } from './synth.ts';
 
 const PICTURE = new URL('../../docs/dashboard.svg', import.meta.url);
 
-const [dashboard] = Object.values(
-  synthTemplate({}, { models: exampleModels }).findResources('AWS::CloudWatch::Dashboard'),
-);
-const widgets = widgetsOf(dashboard?.Properties.DashboardBody);
+const widgetsWith = (models: typeof exampleModels) => {
+  const [dashboard] = Object.values(
+    synthTemplate({}, { models }).findResources('AWS::CloudWatch::Dashboard'),
+  );
+  return widgetsOf(dashboard?.Properties.DashboardBody);
+};
+const widgets = widgetsWith(exampleModels);
 const titles = widgets.map(({ properties }) => properties.title);
 
 /** Metrics as a widget names them: namespace, name, then dimensions and their values. */
-const metrics = widgets
-  .flatMap(({ properties }) => properties.metrics)
-  .filter(([namespace]) => typeof namespace === 'string')
-  .map(([namespace, name, ...rest]) => {
-    const words = rest.filter((word) => typeof word === 'string');
-    return { namespace, name, dimensions: words.filter((_, index) => index % 2 === 0), words };
-  });
+const metricsOf = (these: typeof widgets) =>
+  these
+    .flatMap(({ properties }) => properties.metrics)
+    .filter(([namespace]) => typeof namespace === 'string')
+    .map(([namespace, name, ...rest]) => {
+      const words = rest.filter((word) => typeof word === 'string');
+      return { namespace, name, dimensions: words.filter((_, index) => index % 2 === 0), words };
+    });
+const metrics = metricsOf(widgets);
 const routerMetrics = metrics.filter(({ namespace }) => namespace === NAMESPACE);
+/** Without a declared quota there is no metric of what is left of one. */
+const OF_QUOTAS: string[] = [...SCOPES.quota.metrics];
 
 describe('the dashboard', () => {
   test('the dashboard shows every metric that the router writes', () => {
     const names = new Set(routerMetrics.map(({ name }) => name));
-    expect([...names].toSorted()).toEqual(METRIC_NAMES.toSorted());
+    const shown = METRIC_NAMES.filter((name) => !OF_QUOTAS.includes(name));
+    expect([...names].toSorted()).toEqual(shown.toSorted());
+  });
+
+  test('what is left of a quota is shown of each target that declares one, mean and lowest', () => {
+    const withQuotas = exampleModels.map((model, index) => ({
+      ...model,
+      targets: model.targets.map((target) =>
+        index === 0 ? { ...target, quota: { tpm: 1_000 } } : target,
+      ),
+    }));
+    const shown = metricsOf(widgetsWith(withQuotas)).filter(({ name }) =>
+      OF_QUOTAS.includes(String(name)),
+    );
+    const [first] = exampleModels;
+    const upstreams = new Set(first?.targets.map(({ upstream }) => upstream));
+    expect(shown).toHaveLength(2 * upstreams.size);
+    for (const { words } of shown) {
+      expect(words[words.indexOf('Model') + 1]).toBe(first?.id);
+      expect(upstreams).toContain(words[words.indexOf('Upstream') + 1]);
+    }
   });
 
   test('the dashboard reads each router metric with the dimensions it is written with', () => {

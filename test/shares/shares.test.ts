@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Target } from '../../lambdas/catalog/catalog.ts';
+import { labelsOf } from '../../lambdas/metrics.ts';
 import { type Clock, systemClock } from '../../lambdas/support/clock.ts';
-import { createLog } from '../../lambdas/support/log.ts';
 import { openStores } from '../../local/local-stores.ts';
 import { startLocal } from '../../local/start.ts';
 import { modelOn, targetAt } from '../support/models.ts';
+import { createRecordedTelemetry } from '../support/recorded-telemetry.ts';
 import { runCli } from '../support/run-cli.ts';
 import { startBucketProvider } from './bucket-provider.ts';
 
@@ -32,7 +33,7 @@ const startLab = async (clock = systemClock) => {
       ),
       { id: `test/${id}` },
     );
-  const models = ['denied', 'waiting', 'stream', 'fair'].map((id) => on(id, { quota }));
+  const models = ['denied', 'waiting', 'stream', 'fair', 'gauge'].map((id) => on(id, { quota }));
   const catalog = [
     ...models,
     on('large', { quota: { itpm: 500 } }),
@@ -42,7 +43,7 @@ const startLab = async (clock = systemClock) => {
     on('rpm', { quota: { rpm: 12 } }),
     on('learned', { baseUrl: stating.url, quota: { learned: true } }),
   ];
-  const lines: string[] = [];
+  const { log, lines, series } = createRecordedTelemetry({ labels: labelsOf(catalog, 1_000) });
   let opened = 0;
   const stores = openStores(clock);
   const { openShares } = stores.parts;
@@ -50,7 +51,7 @@ const startLab = async (clock = systemClock) => {
     catalog,
     clock,
     secrets: { secret: 'credential' },
-    log: createLog((line) => lines.push(line)),
+    log,
     stores: {
       ...stores,
       parts: {
@@ -88,6 +89,7 @@ const startLab = async (clock = systemClock) => {
     url: router.baseUrl,
     admin,
     lines,
+    series,
     opened: () => opened,
     usage: async (key: string) => {
       const response = await fetch(`${router.baseUrl}/v1/usage`, { headers: { 'x-api-key': key } });
@@ -136,6 +138,22 @@ describe('the capacity that a target declares', () => {
   test('a model whose targets declare none opens no store of shares', async () => {
     expect((await lab.ask('free', 'now')).status).toBe(200);
     expect(lab.opened()).toBe(0);
+    expect(Object.keys(lab.series()).filter((name) => name.startsWith('QuotaLeft'))).toEqual([]);
+  });
+
+  test('each request is a value of what its account has left of the quota of its model', async () => {
+    const sent = [await lab.ask('gauge', 'waits'), await lab.ask('gauge', 'waits')];
+    expect(sent.map(({ status }) => status)).toEqual([200, 200]);
+    const [first, second] = lab.lines
+      .filter((line) => line.includes('"Model":"test/gauge"'))
+      .map((line) => (JSON.parse(line) as { QuotaLeft?: number }).QuotaLeft);
+    // Half of what 5 s of a minute's hold, as estimated; then what is missing was waited for.
+    expect(first).toBeGreaterThan(30);
+    expect(first).toBeLessThan(60);
+    expect(second).toBeLessThan(10);
+    expect(Object.keys(lab.series())).toContain(
+      'QuotaLeft{Stage=test Model=test/gauge Upstream=gauge-0}',
+    );
   });
 
   test('a request without room gets 503 with code capacity and a time, and its unit back', async () => {

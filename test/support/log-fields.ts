@@ -73,6 +73,7 @@ export const LOG_FIELDS: Record<'level' | 'event' | keyof LogFields, Check> = {
   attempts: number,
   failedAttempts: number,
   failedOver: flag,
+  quotaLeft: number,
   empty: flag,
   exhausted: flag,
   fault: text(/^[a-z_-]+$/),

@@ -21,6 +21,7 @@ const blankNotes = (): Partial<RequestFields> => ({
   attempts: undefined,
   failedAttempts: undefined,
   failedOver: undefined,
+  quotaLeft: undefined,
   empty: undefined,
   exhausted: undefined,
   fault: undefined,

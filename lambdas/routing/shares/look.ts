@@ -2,7 +2,7 @@ import type { ShareStore, StoredQueue } from '../../stores/share-store.ts';
 import type { Clock } from '../../support/clock.ts';
 import { type Asking, type Correction, decide, type Queue } from './fair-queue.ts';
 import { queueIn, textOf } from './queue-text.ts';
-import type { Quota } from './quota.ts';
+import { percentLeft, type Quota } from './quota.ts';
 
 /** A quota that targets declare, by the name that all processes know it by. */
 export type NamedQuota = Quota & {
@@ -24,6 +24,8 @@ export type SharedLine = {
   quota: NamedQuota;
   corrections: (Correction & { at: number })[];
   latest?: StoredQueue & { at: number };
+  /** After the latest look. */
+  percentLeft?: number | undefined;
   /** How far the fastest clock among the processes is ahead of this one's: it decides when places end. */
   aheadMs: number;
 };
@@ -76,6 +78,7 @@ export const createLook = ({ store, clock, random }: ShareParts) => {
       stored = written.stored;
       if (stored) line.latest = { ...stored, at: clock.now() };
       if (written.isWritten) {
+        line.percentLeft = percentLeft(known, queue.levels);
         line.corrections = line.corrections.filter((one) => !corrections.includes(one));
         return waits;
       }

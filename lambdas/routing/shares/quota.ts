@@ -21,6 +21,12 @@ export const mapKinds = (quota: Quota, amountOf: (kind: keyof Amounts) => number
 export const minus = (quota: Quota, one: Amounts, other: Amounts): Amounts =>
   mapKinds(quota, (kind) => (one[kind] ?? 0) - (other[kind] ?? 0));
 
+/** Of what may be sent at once, of what is scarcest; undefined for a quota of which nothing is learned. */
+export const percentLeft = (quota: Quota, levels: Amounts): number | undefined => {
+  const parts = kindsOf(quota).map((kind) => (levels[kind] ?? 0) / burstOf(quota, kind));
+  return parts.length > 0 ? Math.round(100 * Math.max(0, Math.min(...parts))) : undefined;
+};
+
 type Declared = Partial<Record<'rpm' | 'tpm' | 'itpm' | 'otpm', number | undefined>>;
 
 /** The members of a target's quota by what they limit. */

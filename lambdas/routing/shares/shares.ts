@@ -3,9 +3,9 @@ import { oncePer } from '../../support/once-per.ts';
 import type { Ask, Correction } from './fair-queue.ts';
 import { createLook, type NamedQuota, type SharedLine, type ShareParts } from './look.ts';
 
-/** `isUnchecked`: the table failed, and the provider decides. `waitMs`: how long a denied request had to wait yet, at least. */
+/** `isUnchecked`: the table failed, and the provider decides. `percentLeft`: of what may be sent at once. `waitMs`: how long a denied request had to wait yet, at least. */
 export type Place =
-  | { isAdmitted: true; isUnchecked: boolean }
+  | { isAdmitted: true; isUnchecked: boolean; percentLeft?: number | undefined }
   | { isAdmitted: false; waitMs: number };
 
 /**
@@ -109,8 +109,9 @@ export const createShares = (parts: ShareParts): Shares => {
       // It left during the look.
       if (waitMs === 0 && !line.waiting.includes(one)) giveBack(line, one.ask);
     }
+    const { percentLeft } = line;
     remove(line, ({ waitMs, until }) => {
-      if (waitMs === 0) return { isAdmitted: true, isUnchecked: false };
+      if (waitMs === 0) return { isAdmitted: true, isUnchecked: false, percentLeft };
       // At once: those before it would have to leave.
       const isHopeless = waitMs !== undefined && now + waitMs > until;
       return isHopeless ? { isAdmitted: false, waitMs } : undefined;
