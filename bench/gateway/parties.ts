@@ -33,11 +33,12 @@ const partiesOf = async (launches: Record<string, Launch>): Promise<Party[]> => 
   return parties;
 };
 
-/** What starts the router with each store, and that of an earlier commit. */
+type Setting = { folder: string; catalog: string; revision: string | undefined };
+
+/** What starts the router with each store, that of an earlier commit, and D with the writes of a metered request. */
 const routersOf = async (
-  folder: string,
-  catalog: string,
-  revision: string | undefined,
+  pipeTo: (dynamo: string) => Launch,
+  { folder, catalog, revision }: Setting,
 ): Promise<Record<string, Launch>> => {
   const { key, budgeted, stores } = await startStores();
   const { file } = bundle({ ...WEB_BUNDLE, outdir: folder, catalog });
@@ -56,6 +57,7 @@ const routersOf = async (
     tie(store.pid, OTHERS_CORE);
     launches[name] = async () => ({ ...(await startRouter(file, environmentOn(store))), headers });
   }
+  launches['D with writes'] = pipeTo(stores['instant store'].dynamo);
   const instant = environmentOn(stores['instant store']);
   launches['with a budget'] = async () => ({
     ...(await startRouter(file, instant)),
@@ -95,13 +97,13 @@ export const startParties = async (
   tie(upstream.pid, OTHERS_CORE);
   const catalog = join(folder, 'models.json');
   writeFileSync(catalog, JSON.stringify(modelsAt(upstream.url)));
-  const pipe = async () => ({
-    ...(await start<{ url: string }>('pipe.ts', upstream.url)),
+  const pipeTo = (store?: string) => async () => ({
+    ...(await start<{ url: string }>('pipe.ts', upstream.url, ...(store ? [store] : []))),
     headers: {},
   });
   return {
-    d: await partyOf('D', pipe),
-    routers: await partiesOf(await routersOf(folder, catalog, revision)),
+    d: await partyOf('D', pipeTo()),
+    routers: await partiesOf(await routersOf(pipeTo, { folder, catalog, revision })),
     peers: await partiesOf(peersOf(folder, upstream.url)),
     upstream: { url: upstream.url, headers: {} },
   };
