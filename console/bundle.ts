@@ -20,8 +20,8 @@ export const sourcesIn = ({ outputs }: Metafile): string[] =>
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 /**
- * Bundles the console for browsers: one page, one script, one style and the document of the API, all text, because the REST API
- * passes no bytes. The names contain a hash, so that browsers keep the files until the next version.
+ * Bundles the console for browsers: one page, one script, one style and the document of the API. The names contain
+ * a hash, so that browsers keep the files until the next version.
  * @throws on build errors
  */
 export const bundleConsole = (): ConsoleFiles => buildConsole().files;

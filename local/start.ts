@@ -1,3 +1,6 @@
+// First: it installs `awslambda`, which the router looks for when it is made.
+import '../lambdas/web/lambda-runtime.ts';
+
 import { randomBytes } from 'node:crypto';
 import { bundleConsole } from '#console';
 import type { ConsoleFiles, ConsoleParts } from '../lambdas/admin/console.ts';
@@ -11,6 +14,7 @@ import { createRouter, type Router } from '../lambdas/create-router.ts';
 import { DEFAULT_RUNBOOK_URL } from '../lambdas/env.ts';
 import type { HttpHandler } from '../lambdas/http/create-http-handler.ts';
 import { type HttpRequest, readEvent } from '../lambdas/http/read-event.ts';
+import { writeWhole } from '../lambdas/http/write-response.ts';
 import {
   type Authenticate,
   createAcceptsBody,
@@ -24,7 +28,6 @@ import type { Log } from '../lambdas/support/log.ts';
 import { createHttpUpstream } from '../lambdas/upstreams/http-upstream.ts';
 import type { ReadSecret } from '../lambdas/upstreams/read-secret.ts';
 import { createSecretsManagerSecrets } from '../lambdas/upstreams/secrets-manager.ts';
-import { withPrelude } from '../lambdas/web/lambda-runtime.ts';
 import type { RequestHead } from '../lambdas/web/request-head.ts';
 import { startServer } from '../lambdas/web/server.ts';
 import type { UpstreamControl } from './embedded-upstream/recorder.ts';
@@ -133,10 +136,10 @@ const withAdmin =
     const request = 'source' in event ? event : readEvent(event);
     if (readsHistory(request)) await fresh.refresh();
     if (!isAdminPath(request.path)) return inFlight.track(() => router(event, response, context));
-    const { body, ...prelude } = await admin.handler(event, context);
+    const reply = await admin.handler(event, context);
     // A new project has no history until the next fold.
     if (request.method !== 'GET') fresh.change();
-    withPrelude(response, prelude).end(body);
+    await writeWhole(response, reply);
   };
 
 /** The console, bundled at the first request of its page: most starts serve none. */

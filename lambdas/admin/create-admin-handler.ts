@@ -18,7 +18,7 @@ import { MAX_ID_LENGTH } from './input.ts';
 import type { AdminRequest, AdminRoute, PlainReply } from './operation.ts';
 import { authorize, type Identity } from './roles.ts';
 
-/** A Lambda handler that responds in one piece. */
+/** Responds in one piece, which `writeWhole` sends. */
 export type AdminHandler = (event: Delivered, context: object) => Promise<PlatformResponse>;
 
 export type AdminHandlerOptions = {
@@ -123,7 +123,7 @@ export const withMiddlewares = (
         randomBytes,
         readAddress: (path) => ({ path, protocol: callerProtocols.chat, routes: [] }),
       }),
-      writeReply({ log }),
+      writeReply({ log, isStreamed: true }),
       accessLog({ log, clock }),
       errorEnvelope({ log }),
     ])

@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
 import { encodePieces } from '../support/bytes.ts';
 import { gzipInto, gzipText, isGzip } from './content-encoding.ts';
 import type { PlatformResponse, Texts } from './stages.ts';
@@ -64,4 +65,18 @@ export const writeResponse = async (
   const source = isCompressed ? gzipInto(stream) : stream;
   await writeTexts(source, body);
   await end(stream, source);
+};
+
+/**
+ * Writes a response of one piece. A page is worth more CPU than a response of the router: at level 6 the console's files
+ * are a tenth smaller than there.
+ */
+export const writeWhole = async (
+  target: Writable,
+  { body, after: _, ...prelude }: PlatformResponse,
+): Promise<void> => {
+  const stream = awslambda.HttpResponseStream.from(target, prelude);
+  if (isGzip(prelude)) stream.write(gzipSync(String(body), { level: 6 }));
+  else write(stream, String(body));
+  await end(stream, stream);
 };

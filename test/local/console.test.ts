@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import defaultModels from '../../lambdas/catalog/models.json' with { type: 'json' };
 import { parseModels } from '../../lambdas/catalog/parse-models.ts';
@@ -26,10 +26,12 @@ const send = async (
   const [response] = await once(sent, 'response');
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk);
+  const bytes = Buffer.concat(chunks);
   return {
     status: response.statusCode,
     headers: response.headers,
-    text: Buffer.concat(chunks).toString(),
+    sent: bytes.length,
+    text: String(response.headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes),
   };
 };
 
@@ -80,6 +82,26 @@ describe('the page of the console', () => {
       expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
     }
     expect(page).not.toMatch(/<script(?![^>]* src=)|<style|\son\w+=|\sstyle=/);
+  });
+
+  test('a file is sent as gzip to a client that accepts it, with the same text as to another', async () => {
+    const script = assetsOf(page).find((path) => path.endsWith('.js')) ?? '';
+    for (const [path, most] of [
+      [script, 0.4],
+      ['/openapi.json', 0.1],
+    ] as const) {
+      const [packed, plain] = [
+        await send(path, { headers: { 'accept-encoding': 'gzip, deflate, br' } }),
+        await send(path),
+      ];
+      expect(packed.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' });
+      expect(plain.headers).toMatchObject({ vary: 'accept-encoding' });
+      expect(plain.headers).not.toHaveProperty('content-encoding');
+      expect(packed.text).toBe(plain.text);
+      expect(packed.sent).toBeLessThan(most * plain.sent);
+    }
+    const head = { method: 'HEAD', headers: { 'accept-encoding': 'gzip' } };
+    expect(await send(script, head)).toMatchObject({ status: 200, sent: 0 });
   });
 
   test('browsers keep the files of the console, and ask for the page each time', async () => {
