@@ -192,6 +192,24 @@ describe('a budget of a project', () => {
     lab.pass(86_400_000);
     expect(await status()).toBe(200);
   });
+
+  // In turn: the clock goes forward only.
+  test.each(['2026-12-01', '2027-01-01', '2027-03-01', '2028-03-01'])(
+    'a budget of a month is used up until the second before %s in UTC, and begins again then',
+    async (border) => {
+      const { key, path } = await underBudget(0.03);
+      await lab.admin(`${path}/budget`, { max_usd: 0.03, period: 'month' });
+      const ask = async () => read(await lab.ask({ key, order: 'output=900', maxTokens: 900 }));
+      const resetsAt = `${border}T00:00:00Z`;
+      lab.pass(Date.parse(resetsAt) - 1_000 - lab.clock.now());
+      expect((await ask()).status).toBe(200);
+      await expect.poll(async () => (await lab.budget(path)).leased_usd).toBe(0);
+      const { status, headers } = await ask();
+      expect([status, headers.get('x-budget-reset')]).toEqual([402, resetsAt]);
+      lab.pass(1_000);
+      expect((await ask()).status).toBe(200);
+    },
+  );
 });
 
 describe('the end of a budget', () => {

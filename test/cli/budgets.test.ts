@@ -19,16 +19,21 @@ const OWNERS = [
 ];
 
 test.each(OWNERS)(
-  'the CLI sets, shows, pauses and deletes a budget of the scope $scope',
+  'the CLI sets, shows, pauses, resumes and deletes a budget of the scope $scope',
   async ({ scope, owner: options }) => {
     const made = await admin('keys', 'create', ...project, '--plan', 'local', '--json');
     const { id } = JSON.parse(made.out) as { id: string };
     const owner = options.map((option) => (option === KEY ? id : option));
     const set = await admin('budgets', 'set', ...owner, '--max-usd', '2.50', '--period', 'day');
     expect(set).toMatchObject({ code: 0 });
-    expect((await admin('budgets', 'set', ...owner, '--pause')).code).toBe(0);
-    const shown = JSON.parse((await admin('budgets', 'show', ...owner, '--json')).out);
-    expect(shown).toMatchObject({ scope, max_usd: 2.5, period: 'day', paused: true });
+    for (const option of ['--pause', '--resume']) {
+      expect((await admin('budgets', 'set', ...owner, option)).code).toBe(0);
+      const { paused, ...shown } = JSON.parse(
+        (await admin('budgets', 'show', ...owner, '--json')).out,
+      );
+      expect(shown).toMatchObject({ scope, max_usd: 2.5, period: 'day' });
+      expect(paused).toBe(option === '--pause' ? true : undefined);
+    }
     const list = await admin('budgets', 'list');
     expect(list.out).toMatch(/FORECAST|forecast/);
     expect(list.out).toContain(scope);
