@@ -73,7 +73,7 @@ const shown = ({ agents, keys, maxUsd, lost }: Crowd, billed: number, tally: Tal
     `billed $${(billed / 1e9).toFixed(4)}, over $${Math.max(0, billed / 1e9 - maxUsd).toFixed(4)},`,
     `402 before 95 percent ${((100 * early) / attempts).toFixed(2)} percent of ${attempts} attempts,`,
     `extra writes a response far ${perRequest(far)} of ${far.served}, near ${perRequest(near)} of ${near.served}, reserves an attempt ${(tally.reserves / attempts).toFixed(2)},`,
-    `kinds near ${JSON.stringify(near.kinds)},`,
+    `kinds far ${JSON.stringify(far.kinds)}, near ${JSON.stringify(near.kinds)},`,
     `denied ${JSON.stringify(denied)}, failed ${failed}, ${seconds} s`,
   ].join(' ');
 };
