@@ -31,6 +31,9 @@ const FAMILY_OF: [name: RegExp, family: Family][] = [
 /** Those whose template writes the first system turn alone. */
 const WITHOUT_LATER_SYSTEM: ReadonlySet<Family> = new Set(['minimax']);
 
+/** Those whose template writes arguments of calls and results of tools as JSON strings. */
+const QUOTING: ReadonlySet<Family> = new Set(['llama']);
+
 /** How a target counts: as its catalog entry states, else by its model's name. */
 export type Counting = {
   framing: FramingNumbers;
@@ -39,6 +42,8 @@ export type Counting = {
   weights: Weights;
   /** Its template writes the first system turn alone. */
   isWithoutLaterSystem?: boolean;
+  /** It writes arguments of calls and results of tools as JSON strings. */
+  isQuoting?: boolean;
   /** The provider's name of the model, by which its images count. */
   model: string;
 };
@@ -49,7 +54,14 @@ export const countingOf = ({ model, counting }: Pick<Target, 'model' | 'counting
   const { weights, framing } = FAMILIES[family];
   const own = counting?.framing;
   const isWithoutLaterSystem = WITHOUT_LATER_SYSTEM.has(family);
-  return { weights, framing: own ? numbersOf(own) : framing, isWithoutLaterSystem, model };
+  const isQuoting = QUOTING.has(family);
+  return {
+    weights,
+    framing: own ? numbersOf(own) : framing,
+    isWithoutLaterSystem,
+    isQuoting,
+    model,
+  };
 };
 
 // --- texts ---
@@ -107,10 +119,16 @@ export const estimateTexts = (texts: string[], weights: Weights, whole = WHOLE):
 const tokensOfImages = (images: Image[], model: string): number =>
   images.reduce((sum, image) => sum + (tokensOfImage(model, image) ?? TOKENS_PER_MEDIUM), 0);
 
+const quotedTexts = ({ text, quoted }: RequestParts): string[] => {
+  const texts = [...text];
+  for (const index of quoted) texts[index] = JSON.stringify(text[index]);
+  return texts;
+};
+
 /** What each number of a framing is multiplied by: numbers of things, and tokens of three kinds of text. */
 export const countPrompt = (
   parts: RequestParts,
-  { weights, isWithoutLaterSystem = false }: Pick<Counting, 'weights' | 'isWithoutLaterSystem'>,
+  { weights, isWithoutLaterSystem = false, isQuoting = false }: Omit<Counting, 'framing' | 'model'>,
   whole?: number,
 ): number[] => {
   const tokensOf = (texts: string[]) => estimateTexts(texts, weights, whole);
@@ -124,7 +142,7 @@ export const countPrompt = (
     parts.members,
     tokensOf(parts.descriptions),
     tokensOf(parts.schema),
-    tokensOf(parts.text) +
+    tokensOf(isQuoting ? quotedTexts(parts) : parts.text) +
       tokensOf(parts.droppable) +
       (isWithoutLaterSystem ? 0 : tokensOf(parts.laterSystem)),
   ];

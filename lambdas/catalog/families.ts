@@ -33,62 +33,62 @@ const readWeights = (text: string): number[] =>
 
 const O200K = readWeights(
   'CgIAOh0AKU5mdwF1fx98h1UkAY2JSzuNfkZLQ3NQSGBNSlZPS2RPpFxGtGNZAFkAjE+3iFxnWVyFNHS2AU5ZWVlZVVKjADdiVgAAX2ZU' +
-    'UWBbVVticGw0WWZZWVl1omg3Vz8AWXNbWVpVWTkAlH1dXl9RhKBgX3dFUg5pVC5uRUZGan0AnkhyNXlIP0JFNQBnjG4kRZJjAHmdhQAA' +
-    'em10uSl3TIiYRmkraXRyZUUgPn4BR4QcjQSCbgFkHIkCdAJrASQBawE+LT9VeTsDgxwoRGthLBscAFtIOmMRHDIAi4cCbxwpAXmDLgIc',
+    'UWBbVVticGw0WWZZWVl1omg3Vz8AWXNbWVpVWTkAa31dXl9RhJRgX3dFUg6LVC5uRUZJnH0InkhyNWlIP0JFNQBojG4kRaZSLneLgzUa' +
+    'dn5yuSl3TIiYRmkraXRyZUUgPn4BR4QcjQSCbgFkHIkCdAJrASQBawE+LT9VeTsDgxwoRGthLBscAFtIOmMRHDIAi4cCbxwpAXmDLgIc',
 );
 
 const GLM = readWeights(
   'DAAAPjkAQjtpjB5rgQB4dmQuAQCRTDes7YGBS4F8f6+1nLO0q712jH1+2X9aAFoAcU6uil5XWnF3N5TaAVZaWlpaAAGjAG1tADpl' +
-    'dpN1Zm5vZXhhjH10W2haWlplcWJEW2AAWjZhWlxRWkMCkHZMXUxWdp4yRnBFVBJpSBF9RUVMa4MAoUl+RII5IVRFLy9OhFwcRIt+' +
-    'G22YgwA5hoR/uHVzUZOdRXdab3pzeUUTWIkBWoscfwCBYABYHIUpawBkIgQAawAtLzdWizEEjxwvN2ppQAEcAHEzPWUAHDcAiIwD' +
+    'dpN1Zm5vZXhhjH10W2haWlplcWJEW2AAWjZhWlxRWkMCa3ZMXUxWdpQyRnBFVBKNSBF9RUVPn4MIoEl+RHA5IVRFLy9OhFwcRKBX' +
+    'OHZ/eTRIfZx7uHVzUZOdRXdab3pzeUUTWIkBWoscfwCBYABYHIUpawBkIgQAawAtLzdWizEEjxwvN2ppQAEcAHEzPWUAHDcAiIwD' +
     'dBw0AYKKLQIc',
 );
 
 const MINIMAX = readWeights(
   'CgAAQS8PPwNMbAF7iF9qXj8BAQAAa0KV761yN7hoccKma3a4sb5/ubWU17RZW1kAdEO6jkRUWVyBIXWyaEtZWVlZUAGjHm5mRIIA' +
-    'aKJwWl1wZXhfa3duWmZZWVl+c2MAV2QAWRgmWVpbWQAApH5WWW1bi6dXZXxFSglnXkxhRUU+anQpoElvO3ouQ1FFAy1ieHUlRJJW' +
-    'An6bhwACf2V5sWpsT3ObRXdbbntzfkUmAXYBJoUcjTlvawN1HJQDbgRrBBsAcAAxNic3hwAAiBwuVmxzQhocAGFMS1QCHDQAg4YE' +
+    'aKJwWl1wZXhfa3duWmZZWVl+c2MAV2QAWRgmWVpbWQAAeH5WWW1bi5hXZXxFSgmGXkxhRUVGmHQqoklvO3cuQ1FFAy1ieHUlRKxJ' +
+    'LnqKczkcfH13sWpsT3ObRXdbbntzfkUmAXYBJoUcjTlvawN1HJQDbgRrBBsAcAAxNic3hwAAiBwuVmxzQhocAGFMS1QCHDQAg4YE' +
     'chwmAXuAKwIc',
 );
 
 const QWEN = readWeights(
   'CAQFPC0AKgRdaAFOcwB2bGMBAAABTD+u329UO3pZU3VrUmNlYHY5jW9crH5ZAFlRf0+0m0dZWVSRQoGXA1BZWVlZLwO2AFdcNC8AYHNd' +
-    'WWBjWGBiUWxoWWNZWVl7iGdTWmUOWU56WVtSWTMXn4VealpShKZEUn5FUg1wUip0RUVJaoECqUefPnocBERFcyNQfV0gRIF8eXuZigJs' +
-    'hZF7kFtzT7iPRXtdb3pzdUUCaIECO4ocfQCJYk1hHIoAbANuGx0AaxYxNTZjjFQDhxwpbWpqShocKGRIOGYCHDYAkH0BchwrAHp2KgMc',
+    'WWBjWGBiUWxoWWNZWVl7iGdTWmUOWU56WVtSWTMXfYVealpShIpEUn5FUg2PUip0RUVJk4EGqUefPnAcBERFcyNQfV0gRJVLkIGAcixx' +
+    'eJZ3kFtzT7iPRXtdb3pzdUUCaIECO4ocfQCJYk1hHIoAbANuGx0AaxYxNTZjjFQDhxwpbWpqShocKGRIOGYCHDYAkH0BchwrAHp2KgMc',
 );
 
 const DEEPSEEK = readWeights(
   'DwAAPywiMElygwCIaltsY3Q6AWB6Uz+83l1PS4BmSn53W25tdIFIj3hrvYpYAVgAaEiul2BSWGmGL3mjP1VYWFhYQAG3AEVTE0IO' +
-    'XXVgVVleXWNdgW9mWGNYWFh1XF83WWQ2WD5YWFpSWAAAnXc/WG5dhqc+aYBEUw5jVUBpRERDaXE/kEtuOnxUYk9EFwJleXgmRJBR' +
-    'A3ibhwACemh1tV5pXoWhRGtdbndxg0RKAG8BHYAckS5maQNvHKQDWwRoEAEAbgA8MCgnggABfRwuZWdhSCEcAGc5U2ICHDEAhIYE' +
+    'XXVgVVleXWNdgW9mWGNYWFh1XF83WWQ2WD5YWFpSWAAAdXc/WG5dhpo+aYBEUw5jVUBpRERFnHE/kUtuOnBUYk9EFwJleXgmRKZI' +
+    'KHWQfjUbd390tV5pXoWhRGtdbndxg0RKAG8BHYAckS5maQNvHKQDWwRoEAEAbgA8MCgnggABfRwuZWdhSCEcAGc5U2ICHDEAhIYE' +
     'chwqAXeBOAIc',
 );
 
 const CLAUDE = readWeights(
   'EAAHNjwtNgVwl2dliYZNkGkyAQBSjVi9+bp5e6iTtuTnucTEybCq4H2S3N9aj1oqeUnFZX96WoaZPIT0AVxaWlpabACxR3dnZYFP' +
-    'frOIbXN0bHRib2BrXGtaWlpbcnBTSEEAWmFqWldRWjMAt5Nqj3JoWIM9bIBGVgBoSyphRkZXbIVhiyyaQn9wiWVGbR2PelIlRq9E' +
-    'D5B8fFMOimd9sIdoSlyHRkIAZ3JzckZvKIQBAH0cawoAagBiHJBIfABlJ0cAcwA/NjlDlRcEqhw7Y3BzBB0cAGtMQT9IHDsBepsE' +
+    'frOIbXN0bHRib2BrXGtaWlpbcnBTSEEAWmFqWldRWjMAp5Nqj3JoWH89bIBGVgB6SyphRkdhiIVhiyyaQm5wiWVGbR1/elIlRpRR' +
+    'L2h9hWkqi199sIdoSlyHRkIAZ3JzckZvKIQBAH0cawoAagBiHJBIfABlJ0cAcwA/NjlDlRcEqhw7Y3BzBB0cAGtMQT9IHDsBepsE' +
     'bRwzAIeCKQIc',
 );
 
 const CL100K = readWeights(
   'DAATRSscQH2CkBKGjydwkFcoAYZ+eEqo26F6ZaKIh6BOkaWjnmVvpKOhtJ9aFVoAjVC6c3RqWmGQNHbaHk9aWlpaYmClDkd4YwAU' +
-    'eHpVXXFtZVxkcW5AWmdaWlpTomk3Vz8FWnpdWltWWioAlZdkX3NUkJ5FZXZFUwtvVzBmRUZGa38Skkd2QHtLUT9FMwBsjIAkRaJn' +
-    'AIKefwAAamxv/Wl3R47MRmwranVzZkUkS3wdHHIcjRJ9YQBfHHwCdQBpACUAawA/Iz9OfDUEgxwoP21bLh0cAEdKM1oWHDIAa4kD' +
+    'eHpVXXFtZVxkcW5AWmdaWlpTomk3Vz8FWnpdWltWWioAd5dkX3NUkKFFZXZFUwt6VzBmRUZKmH8Uk0d2QHNLUT9FMwBwjIAkRclE' +
+    'FoqOdzQAaIVu/Wl3R47MRmwranVzZkUkS3wdHHIcjRJ9YQBfHHwCdQBpACUAawA/Iz9OfDUEgxwoP21bLh0cAEdKM1oWHDIAa4kD' +
     'dxwrCH6AMxcc',
 );
 
 const LLAMA = readWeights(
   'DAASRCISKWBuegGAjR95iFojAoaSRUOMwXh1PZxgeJJQgI+Hg2hQqZV6u5hdAF0AkVLAhFtcXVGYNnewD1FdXV1dWFmgCkF3VgAJ' +
-    'c3dXXG5oYV9mdHE7XWpdXV11p2w5WkEAXXFgXV5YXTUAlYZXYWNVh6JUW3dIVQtvVi9tSElJboIInEl2O3pPRD5IMwBtk3ogSJpm' +
-    'AICegQAAemt28Up8T4/GSW0tbXl3aUgiSoUPQX0dkgeEZABeHYgCeAxtACUAbwBBLkJWfDcLhh0qRW9kMxwdAExLL2QTHTQAi4wD' +
+    'c3dXXG5oYV9mdHE7XWpdXV11p2w5WkEAXXFgXV5YXTUAeoZXYWNVh6JUW3dIVQuIVi9tSElMm4IMnUl2O3dPRD5IMwBxk3ogSL5C' +
+    'G4eMdTAAdoN08Up8T4/GSW0tbXl3aUgiSoUPQX0dkgeEZABeHYgCeAxtACUAbwBBLkJWfDcLhh0qRW9kMxwdAExLL2QTHTQAi4wD' +
     'dB0rA3mENAwd',
 );
 
 const KIMI = readWeights(
-  'ABMZOzAlTEl5eBtscit8m2UvAP0AZjuEvWpdWnVvZ3dNcHhvZ2Rtent2oI5ZLFkMk06ZAFpWWWuXNLb9LGhZWVlZXZ7ABDqHVAAIbWxU' +
-    'V2diWVtrcHk3WWpZWVm6oGg3WEsgWYZgXF1vWTkAlH1dXl9RhKA0b3dFUg5pVC5uRUZGan0AnkhyNXlIP0JFNQBnjG4kRZJjAHmdhQAA' +
-    'em10uSl3TIiYRmkraXRyZUUnVGgPHpsdpC2oYhVYHIEeSSZkEyQJcws8SERfalQM5hwoOWyCLx8cAFtIOmMRHDIAi4cCbxwpAXmDLgIc',
+  'ABIePzEmT0V8gRtudyt8m2UvAP0AZjuEvWpdWnVvZ3dNcHhvZ2Rtent2oI5ZLFkMk06ZAFpWWWuXNLb9LGhZWVlZXZ7ABDqHVAAIbWxU' +
+    'V2diWVtrcHk3WWpZWVm6oGg3WEsgWYZgXF1vWTkAbH1dXl9RiZg0ZYBFUg6GVC5uRUdInH0GnkhyNWtIP0JFNQBqjG4kRaxMKHKMgTQM' +
+    'coRyuSl3TIiYRmkraXRyZUUnVGgPHpodpS2qYxRZHIEdSSZkEiQGcwo8Q0RfalIM4BwoOWyDLx8cAFtIOmMRHDIAi4cCbxwpAXmDLgIc',
 );
 
 /**
@@ -101,19 +101,19 @@ export const FAMILIES = {
   // The same with the fixed prompt of its template, which states what the model is and its channels.
   'gpt-oss': { weights: O200K, framing: [68, 4, 7, 3, 0, 0.896, 0.133, 1.048, 0.48, 1.003] },
   // Its template writes tools as OpenAI's does.
-  kimi: { weights: KIMI, framing: [7, 4, 12, 3, 4, 0.896, 0.133, 1.01, 0.48, 1.003] },
-  cl100k: { weights: CL100K, framing: [4.5, 4, 7, 3, 0, 3.043, 0, 1.111, 0.465, 1] },
-  // Its template escapes results of tools, which the factor for text pays for.
-  llama: { weights: LLAMA, framing: [27, 9, 40, 6, 0, 20.7, 3.3, 1.1, 1.03, 1.055] },
-  glm: { weights: GLM, framing: [10, 2, 4, 4, 77.5, 19.66, 0.61, 1.071, 1.073, 1] },
+  kimi: { weights: KIMI, framing: [7, 4, 12, 3, 4, 0.896, 0.133, 1.048, 0.48, 1.018] },
+  cl100k: { weights: CL100K, framing: [4.5, 4, 7, 3, 0, 3.043, 0, 1.111, 0.465, 1.005] },
+  // What its template writes; it prints tools with four spaces a level.
+  llama: { weights: LLAMA, framing: [25, 5, 10, 2, 56, 26, 3.4, 1.1, 1, 1.005] },
+  glm: { weights: GLM, framing: [10, 2, 4, 4, 77.5, 19.66, 0.61, 1.071, 1.073, 1.005] },
   minimax: {
     weights: MINIMAX,
     framing: [170.5, 5.5, 21, 7, 159.718, 23.396, 0.525, 1.045, 1.172, 0.99],
   },
-  qwen: { weights: QWEN, framing: [5, 5, 18, 9.5, 181.983, 29.187, 0.547, 1.05, 1.056, 1] },
+  qwen: { weights: QWEN, framing: [5, 5, 18, 9.5, 181.983, 29.187, 0.547, 1.05, 1.056, 1.01] },
   deepseek: {
     weights: DEEPSEEK,
-    framing: [2, 2, 34, 14, 219.981, 15.53, 0.525, 1.069, 1.19, 0.985],
+    framing: [2, 2, 34, 14, 219.981, 15.53, 0.525, 1.069, 1.19, 0.99],
   },
   claude: {
     weights: CLAUDE,
@@ -125,7 +125,7 @@ export const FAMILIES = {
   },
   other: {
     weights: DEEPSEEK,
-    framing: [5, 4.866, 21, 9.5, 177.433, 19.167, 0.533, 1.048, 1.161, 0.998],
+    framing: [5, 4.866, 21, 9.5, 177.433, 19.167, 0.533, 1.048, 1.161, 1.003],
   },
 };
 

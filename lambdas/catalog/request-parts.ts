@@ -10,6 +10,7 @@ import type {
   ToolCallBlock,
   Turn,
 } from '../protocols/generation.ts';
+import { leadOf } from '../protocols/turn-runs.ts';
 import type { Image } from './image-tokens.ts';
 
 /** What a request's tokens depend on, the same for every vendor. */
@@ -26,9 +27,11 @@ export type RequestParts = {
   descriptions: string[];
   schema: string[];
   text: string[];
+  /** Which of these texts are arguments of calls and results of tools: some vendors write them as JSON strings. */
+  quoted: number[];
   /** What some vendors leave out: thinking, blocks of one protocol. */
   droppable: string[];
-  /** System turns after the first: of these, others. */
+  /** System turns after the first turn of another role: of these, others. */
   laterSystem: string[];
   images: Image[];
   /** Tokens of documents and other media, by their size. */
@@ -87,6 +90,7 @@ const addCall = (parts: RequestParts, call: ToolCallBlock): void => {
   }
   for (const [name, value] of Object.entries(members)) {
     parts.arguments += 1;
+    if (typeof value === 'string') parts.quoted.push(parts.text.length + 1);
     parts.text.push(name, typeof value === 'string' ? value : JSON.stringify(value));
   }
 };
@@ -110,7 +114,10 @@ const addBlock = (parts: RequestParts, block: Block, texts = parts.text): void =
       return;
     case 'tool-result':
       parts.messages += 1;
-      for (const each of block.content) addBlock(parts, each);
+      for (const each of block.content) {
+        if (each.type === 'text') parts.quoted.push(parts.text.length);
+        addBlock(parts, each);
+      }
       return;
     case 'native':
       addNative(parts, block.value);
@@ -120,10 +127,8 @@ const addBlock = (parts: RequestParts, block: Block, texts = parts.text): void =
   }
 };
 
-const addTurn = (parts: RequestParts, { role, blocks }: Turn): void => {
+const addTurn = (parts: RequestParts, { role, blocks }: Turn, texts = parts.text): void => {
   const isResults = role === 'user' && blocks.every(({ type }) => type === 'tool-result');
-  const isLater = role === 'system' && parts.messages > 0;
-  const texts = isLater ? parts.laterSystem : parts.text;
   if (!isResults) parts.messages += 1;
   for (const block of blocks) addBlock(parts, block, texts);
 };
@@ -170,13 +175,18 @@ export const partsOf = ({ turns, tools = [] }: GenerationRequest): RequestParts 
     descriptions: [],
     schema: [],
     text: [],
+    quoted: [],
     droppable: [],
     laterSystem: [],
     images: [],
     mediaTokens: 0,
     inflatable: MAX_INFLATED,
   };
-  for (const turn of turns) addTurn(parts, turn);
+  const [lead, later] = leadOf(turns);
+  for (const turn of lead) addTurn(parts, turn);
+  for (const turn of later) {
+    addTurn(parts, turn, turn.role === 'system' ? parts.laterSystem : parts.text);
+  }
   for (const tool of tools) addTool(parts, tool);
   return parts;
 };

@@ -3,14 +3,14 @@ import { CHECKED, createScore, shareWithin } from './score.ts';
 
 const score = createScore();
 
-/** Shares of requests within 5 % and of documents within 10 %. Llama's template escapes the results of tools only. */
-const LEAST: Record<string, { requests: number; documents: number; rejected: number }> = {
-  llama: { requests: 0.9, documents: 0.6, rejected: 0.25 },
+/** The shares of documents that are within 10 %, and that are above the band. */
+const LEAST: Record<string, { documents: number; rejected: number }> = {
+  llama: { documents: 0.65, rejected: 0.2 },
 };
 
-describe.each([...Object.keys(CHECKED), 'kimi'])('the estimate for the family %s', (family) => {
+describe.each(Object.keys(CHECKED))('the estimate for the family %s', (family) => {
   const { requests, documents } = score(family);
-  const least = LEAST[family] ?? { requests: 0.9, documents: 0.75, rejected: 0.08 };
+  const least = LEAST[family] ?? { documents: 0.75, rejected: 0.08 };
 
   test(`the checking set of ${family} has 40 requests and 30 documents whose true counts are known`, () => {
     // Fewer: a package has other texts now. docs/decisions/0005-token-estimate.md says how to count them again.
@@ -18,8 +18,8 @@ describe.each([...Object.keys(CHECKED), 'kimi'])('the estimate for the family %s
     expect(documents.length).toBeGreaterThanOrEqual(30);
   });
 
-  test(`${100 * least.requests} % of whole agent requests are estimated within 5 % for ${family}`, () => {
-    expect(shareWithin(requests, 0.05)).toBeGreaterThanOrEqual(least.requests);
+  test(`90 % of whole agent requests are estimated within 5 % for ${family}`, () => {
+    expect(shareWithin(requests, 0.05)).toBeGreaterThanOrEqual(0.9);
     expect(shareWithin(requests, 0.15)).toBe(1);
   });
 

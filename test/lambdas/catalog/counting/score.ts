@@ -31,6 +31,7 @@ export const CHECKED: Record<string, string> = {
   'claude-4.7': 'claude-opus-4-8',
   cl100k: 'gpt-4-turbo',
   llama: 'llama-3.3-70b-instruct',
+  kimi: 'kimi-k2.5',
 };
 
 export const digestOf = (text: string): string =>

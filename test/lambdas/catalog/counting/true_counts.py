@@ -281,14 +281,24 @@ def render(family, body):
     return TEMPLATES.from_string(source).render(**body, add_generation_prompt=True, bos_token="")
 
 
+def count_rendered(family, body):
+    try:
+        return count(family, render(family, body))
+    except jinja2.exceptions.TemplateError:
+        # It takes a system turn at the start only.
+        first, *others = body["messages"]
+        turns = [{**each, "role": "user"} if each["role"] == "system" else each for each in others]
+        return count(family, render(family, {**body, "messages": [first, *turns]}))
+
+
 def count_request(body):
     return {
         "o200k": count_openai(body, "o200k"),
-        **{family: count(family, render(family, body)) for family in MODELS},
+        **{family: count_rendered(family, body) for family in MODELS},
         "cl100k": count_openai(body, "cl100k"),
         "llama": count_llama(body),
         "kimi": count_kimi(body),
-        "qwen3": count("qwen3", render("qwen3", body)),
+        "qwen3": count_rendered("qwen3", body),
         "claude": count_claude(body, 1.042),
         "claude-4.7": count_claude(body, 1.455),
     }
@@ -325,23 +335,12 @@ def body_of(sent):
     return {"messages": [message_of(each) for each in sent["messages"]], "tools": [tool_of(each) for each in sent.get("tools") or []]}
 
 
-def count_client(sent):
-    body = body_of(sent)
-    try:
-        return count_request(body)
-    except jinja2.exceptions.TemplateError:
-        # Some templates take a system turn at the start only.
-        for message in body["messages"][1:]:
-            message["role"] = "user" if message["role"] == "system" else message["role"]
-        return count_request(body)
-
-
 if len(sys.argv) > 2:
     truths = {}
     for path in sorted(glob.glob(f"{sys.argv[2]}/*.json")):
         with open(path, encoding="utf8") as file:
             sent = json.load(file)["sent"]
-        truths[os.path.basename(path)] = [count_client(each) for each in sent[:: -(-len(sent) // 7)]]
+        truths[os.path.basename(path)] = [count_request(body_of(each)) for each in sent[:: -(-len(sent) // 7)]]
     print(json.dumps(truths))
     sys.exit()
 
