@@ -111,7 +111,14 @@ const TargetFields = z.strictObject({
   /** Targets of a lower tier are tried first; those of one tier share the sessions. By default each has its own. */
   tier: z.optional(z.int().check(z.nonnegative(), z.maximum(MAX_TIER))),
   /** Its share of the sessions of its tier, in proportion to the others'; 1 by default. */
-  weight: z.optional(z.number().check(z.positive(), z.maximum(MAX_WEIGHT))),
+  weight: z.optional(
+    z
+      .number()
+      .check(
+        z.positive('must be more than 0: a target without requests is removed'),
+        z.maximum(MAX_WEIGHT),
+      ),
+  ),
 });
 
 const NEEDS_SECRET =
