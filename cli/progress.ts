@@ -12,14 +12,16 @@ const barOf = (done: number, total: number): string => {
 };
 
 export type Progress = {
-  /** How many responses there will be. @default unknown */
+  /** How many more responses, or other steps, there will be. @default unknown */
   expect(total: number): void;
+  /** A step is done, with so many rows. */
+  count(rows?: number): void;
   /** A client whose responses are counted: its rows, or itself where it has none. */
   watch(send: AdminClient): AdminClient;
   end(): void;
 };
 
-/** How far a command of many requests is: a bar that is replaced on a terminal, a line each 5 s in a log. */
+/** How far a command of many requests or steps is: a bar that is replaced on a terminal, a line each 5 s in a log. */
 export const createProgress = (
   output: NodeJS.WritableStream & { isTTY?: boolean },
   now: () => number = () => performance.now(),
@@ -39,15 +41,20 @@ export const createProgress = (
     if (!isTerminal) next = now() + LINE_MS;
   };
 
+  const count = (more = 0) => {
+    responses += 1;
+    rows += more;
+    show();
+  };
+
   return {
+    count,
     expect: (responsesToCome) => {
       total = responses + responsesToCome;
     },
     watch: (send) => async (request) => {
       const response = await send(request);
-      responses += 1;
-      if (isRows(response.data)) rows += response.data.length;
-      show();
+      count(isRows(response.data) ? response.data.length : 0);
       return response;
     },
     end: () => {

@@ -2,12 +2,13 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { PROGRAM } from '#program';
+import { createProgress } from '../../cli/progress.ts';
 import { parseModels } from '../../lambdas/catalog/parse-models.ts';
 import { UsageError } from '../usage-error.ts';
 import type { Imported, Note } from './imported.ts';
 import { importLitellm } from './litellm.ts';
 import { importOpenrouter } from './openrouter.ts';
-import { readSource } from './read-source.ts';
+import { readSource, type Source } from './read-source.ts';
 
 const USAGE = `Usage: ${PROGRAM.import} litellm config.yaml [options]
        ${PROGRAM.import} openrouter models.json [options]
@@ -48,20 +49,39 @@ const parse = (args: string[]) => {
 
 type Given = ReturnType<typeof parse>['values'];
 
-const readIf = (file: string | undefined) => (file === undefined ? undefined : readSource(file));
+/** Shown from its first second on: files of many keys take several. */
+const progress = createProgress(process.stderr);
+
+/** Files, and what is made of them. */
+const expectSteps = (...files: (string | undefined)[]): void =>
+  progress.expect(files.filter((file) => file !== undefined).length + 2);
+
+const read = async (file: string): Promise<Source> => {
+  const source = await readSource(file);
+  progress.count();
+  return source;
+};
+const readIf = (file: string | undefined) => (file === undefined ? undefined : read(file));
 
 const FORMATS: Record<string, (file: string, given: Given) => Promise<Imported>> = {
   litellm: async (file, { teams, keys, models }) => {
+    expectSteps(file, teams, keys, models);
     const files = {
-      config: await readSource(file),
+      config: await read(file),
       teams: await readIf(teams),
       keys: await readIf(keys),
       models: await readIf(models),
     };
     return importLitellm(files, process.env, Date.now());
   },
-  openrouter: async (file, { model, 'base-url': baseUrl }) =>
-    importOpenrouter(await readSource(file), model, { env: process.env, baseUrl, now: Date.now() }),
+  openrouter: async (file, { model, 'base-url': baseUrl }) => {
+    expectSteps(file);
+    return importOpenrouter(await read(file), model, {
+      env: process.env,
+      baseUrl,
+      now: Date.now(),
+    });
+  },
 };
 
 const MAX_PLACES = 4;
@@ -111,11 +131,14 @@ const run = async (args: string[]): Promise<void> => {
     process.stdout.write(`${USAGE}\n`);
     return;
   }
-  const read = Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
-  if (!read) throw new UsageError(`Unknown format '${format}': litellm or openrouter.\n\n${USAGE}`);
+  const importFrom = Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
+  if (!importFrom)
+    throw new UsageError(`Unknown format '${format}': litellm or openrouter.\n\n${USAGE}`);
   if (file === undefined || surplus.length > 0) throw new UsageError(`Name one file.\n\n${USAGE}`);
-  const imported = await read(file, values);
+  const imported = await importFrom(file, values);
+  progress.count();
   checkCatalog(imported.catalog);
+  progress.count();
   const { out } = values;
   await mkdir(out, { recursive: true });
   const write = (name: string, value: unknown, mode: number) =>
@@ -124,6 +147,7 @@ const run = async (args: string[]): Promise<void> => {
   await write('secrets.json', imported.secrets, 0o600);
   await write('plans.json', imported.plans, 0o644);
   const { secrets, ...shown } = imported;
+  progress.end();
   process.stdout.write(
     values.json
       ? `${JSON.stringify({ ...shown, secrets: Object.keys(secrets) }, null, 2)}\n`
@@ -131,8 +155,10 @@ const run = async (args: string[]): Promise<void> => {
   );
 };
 
-run(process.argv.slice(2)).catch((error: unknown) => {
-  process.exitCode = error instanceof UsageError ? 2 : 1;
-  if (!(error instanceof UsageError)) throw error;
-  process.stderr.write(`${error.message}\n`);
-});
+run(process.argv.slice(2))
+  .finally(progress.end)
+  .catch((error: unknown) => {
+    process.exitCode = error instanceof UsageError ? 2 : 1;
+    if (!(error instanceof UsageError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+  });

@@ -17,6 +17,15 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 
 const Located = z.object({ range: z.tuple([z.number()], z.number()) });
 
+/** The value of a text of JSON, which `JSON.parse` reads in a hundredth of the time of a YAML parser. */
+const jsonIn = (text: string): { value: unknown } | undefined => {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+};
+
 /** @throws UsageError with the file, and the line if it is neither YAML nor JSON */
 export const readSource = async (file: string): Promise<Source> => {
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
@@ -24,13 +33,16 @@ export const readSource = async (file: string): Promise<Source> => {
   });
   const lineCounter = new LineCounter();
   // Its pretty errors quote the file, which may have credentials.
-  const document = parseDocument(text, { lineCounter, merge: true, prettyErrors: false });
+  const parse = () => parseDocument(text, { lineCounter, merge: true, prettyErrors: false });
   const lineAt = (offset: number): number => lineCounter.linePos(offset).line;
-  const [error] = document.errors;
+  const json = jsonIn(text);
+  let document = json ? undefined : parse();
+  const [error] = document?.errors ?? [];
   if (error) {
     throw new UsageError(`${file}:${lineAt(error.pos[0])}: ${error.message}`, { cause: error });
   }
   const lineOf = (path: Path): number => {
+    document ??= parse();
     for (let length = path.length; length > 0; length--) {
       const node = Located.safeParse(document.getIn(path.slice(0, length), true));
       if (node.success) return lineAt(node.data.range[0]);
@@ -38,7 +50,7 @@ export const readSource = async (file: string): Promise<Source> => {
     return 1;
   };
   try {
-    return { file, value: document.toJS(), lineOf };
+    return { file, value: json ? json.value : document?.toJS(), lineOf };
   } catch (cause) {
     throw new UsageError(`${file}: ${messageOf(cause)}`, { cause });
   }

@@ -86,6 +86,9 @@ test('long work shows a bar on a terminal, which is removed at its end', async (
   progress.expect(3);
   await call();
   expect(output.read()).toBe(`\r[${'#'.repeat(12)}${'.'.repeat(12)}] 2 of 4\u001B[K`);
+  progress.count();
+  progress.count();
+  expect(output.read()).toMatch(/\r\[#{24}\] 4 of 4\u001B\[K$/);
   progress.end();
   expect(output.read()).toBe('\r\u001B[K');
 });
