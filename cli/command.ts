@@ -90,6 +90,6 @@ export const requestOf = async (
     throw usageError(`No field to set: pass ${others.map((name) => `--${name}`).join(', ')}.`);
   }
   const own = Object.entries(given).filter(([name]) => name !== '' && !inPath.includes(name));
-  const members = { ...Object.fromEntries(own), ...(await command.members?.(input)), ...set };
+  const members = { ...Object.fromEntries(own), ...set, ...(await command.members?.(input)) };
   return requestFor(operation, Object.fromEntries(parameters), members);
 };

@@ -26,6 +26,7 @@ const ALLOWED: Record<string, string> = {
   overlap: 'none|1h|24h|7d',
   reason: 'leaked',
   'keys status': 'active|paused|expired|revoked',
+  fault: 'none|caller|provider|operator|router',
   'requests status': '429|5xx|finished|failed|refused|abandoned',
   require: 'region=WORD|retention=WORD|none',
   by: 'day|model|key|project|user|session|agent|client|tag:NAME',
@@ -82,6 +83,7 @@ const ABOUT: Record<string, string> = {
   reconcile:
     'bring the history up to date, and compare it with the meters, or a month with what the provider bills',
   export: 'costs for finance tools, usage events for billing: docs/costs.md',
+  'incidents list': 'what fails now or did within a day, since when, whom it hits, and its runbook',
   'requests show': 'what happened to a request, whose fault it was, and what to do',
   'requests list': '--follow prints each further request when it ends',
   top: 'a live screen: requests, failures and spend of the last minutes, by model and target',

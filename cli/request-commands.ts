@@ -4,6 +4,9 @@ import type { OptionName } from './read-arguments.ts';
 
 const COLUMNS = 'id created_at project key model status outcome error charged ms'.split(' ');
 
+/** What a request failed at. */
+const OF: OptionName[] = ['model', 'target', 'error', 'fault'];
+
 /** For whom a request was. */
 const FOR: OptionName[] = ['user', 'session', 'agent', 'client', 'tag'];
 
@@ -63,9 +66,15 @@ const printRequest = (request: Row): string => {
 };
 
 export const REQUEST_COMMANDS: Record<string, Command> = {
+  'incidents list': {
+    operation: 'incidents.list',
+    lists: { data: 'state what models target since requests projects runbook'.split(' ') },
+  },
   'requests list': {
     operation: 'requests.list',
-    options: ['project', 'key', 'status', ...FOR, 'since', 'until', 'limit', 'follow'],
+    options: ['project', 'key', 'status', ...OF, ...FOR, 'since', 'until', 'limit', 'follow'],
+    // Where a change has a list of models, a query has one.
+    members: ({ options: { model } }) => ({ model: model?.at(-1), models: undefined }),
     lists: { data: COLUMNS },
     example: '--status failed --since 1h',
     note: ({ next_cursor: next }) =>

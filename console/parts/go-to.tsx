@@ -20,14 +20,18 @@ const placesOf = (projects: Project[]): Place[] =>
     { title: `Usage of ${name}`, href: hrefOf('usage', { project: id }) },
   ]);
 
-const isId = (text: string): boolean => /^\s*(?:req|key)_/.test(text);
+const isId = (text: string): boolean => /^\s*(?:req|key|mrk)_/.test(text);
 
-/** The address of a request or a key by its id; undefined for any other text. @throws ApiFailure */
+/** A pasted key is reduced to the beginning that lists show before it reaches the state of the page. */
+const withoutSecret = (text: string): string => text.replace(/(mrk_live_\w{4})\w+/, '$1');
+
+/** The address of a request or a key by its id, of a key also by its beginning; undefined for any other text. @throws ApiFailure */
 const hrefOfId = async (api: Api, text: string): Promise<string | undefined> => {
   if (text.startsWith('req_')) return hrefOf('requests', { id: text });
-  if (!text.startsWith('key_')) return undefined;
-  const { data } = await api('keys.find', {}, { id: text });
-  return hrefOf('keys', { id: text, project: data[0]?.project });
+  if (!isId(text)) return undefined;
+  const wanted = text.startsWith('mrk_') ? { start: text } : { id: text };
+  const { data } = await api('keys.find', {}, wanted);
+  return hrefOf('keys', { id: data[0]?.id, project: data[0]?.project });
 };
 
 const NONE = 'No page or project has this name.';
@@ -52,7 +56,7 @@ const GoToDialog = ({ api, pages, projects, onClose }: GoToProps) => {
   const type = (typed: string) => {
     drop();
     setFailure(undefined);
-    setText(typed);
+    setText(withoutSecret(typed));
   };
   const go = (event: Event) => {
     event.preventDefault();
@@ -72,8 +76,8 @@ const GoToDialog = ({ api, pages, projects, onClose }: GoToProps) => {
     <Dialog title="Go to" onClose={onClose}>
       <form ref={form} class="go-to" onSubmit={go} onKeyDown={onKeyDown}>
         <Search
-          label="Page, project, or id of a key or request"
-          placeholder="Page, project, key_… or req_…"
+          label="Page, project, key, or id of a request"
+          placeholder="Page, project, mrk_…, key_… or req_…"
           value={text}
           onChange={type}
         />
@@ -96,7 +100,7 @@ const GoToDialog = ({ api, pages, projects, onClose }: GoToProps) => {
   );
 };
 
-/** Ctrl+K or Cmd+K: to any page by a few letters, to a key or a request by its id. */
+/** Ctrl+K or Cmd+K: to any page by a few letters, to a key or a request by its id, to a key by its beginning. */
 export const GoTo = (props: Omit<GoToProps, 'onClose'>) => {
   const [isOpen, setOpen] = useState(false);
   useEffect(() => {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { ask, useConsole, violationsOn } from './browser.ts';
 
-const { withTab } = useConsole({ prepare: (started) => ask(started) });
+const { router, withTab } = useConsole({ prepare: (started) => ask(started) });
 
-test('Ctrl+K leads to a page by a few letters, and to a key and a request by their ids', async () => {
+test('Ctrl+K leads to a page by a few letters, to a key and a request by their ids, and to a key by its beginning', async () => {
   await withTab('#/overview', async ({ page }) => {
     const dialog = page.getByRole('dialog', { name: 'Go to' });
     const goTo = async (text: string) => {
@@ -26,6 +26,11 @@ test('Ctrl+K leads to a page by a few letters, and to a key and a request by the
     await goTo('aud');
     await page.getByRole('heading', { name: 'Audit', level: 1 }).waitFor();
     await goTo(id);
+    await page.getByRole('button', { name: 'Copy the key id' }).waitFor();
+    expect(page.url()).toContain(id);
+    await goTo('aud');
+    await page.getByRole('heading', { name: 'Audit', level: 1 }).waitFor();
+    await goTo(router().key.slice(0, 13));
     await page.getByRole('button', { name: 'Copy the key id' }).waitFor();
     expect(page.url()).toContain(id);
     await page.getByRole('link', { name: /^req_/ }).first().click();

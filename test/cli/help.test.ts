@@ -48,6 +48,28 @@ test('docs/admin.md has the exit codes of the code', () => {
   }
 });
 
+test('admin requests list has the requests of a model, target and fault, and admin incidents what they fail at', async () => {
+  const { baseUrl, key } = router();
+  const sent = await fetch(`${baseUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'aurora/scribe-1',
+      messages: [{ role: 'user', content: 'fault status=503' }],
+    }),
+  });
+  expect(sent.status).toBe(503);
+  await sent.text();
+  const admin = async (...words: string[]) => (await runCli([...words, '--url', baseUrl])).out;
+  const list = (...filters: string[]) => admin('requests', 'list', ...filters);
+  const id = sent.headers.get('x-request-id') ?? 'none';
+  await expect.poll(() => list('--model', 'aurora/scribe-1', '--fault', 'provider')).toContain(id);
+  expect(await list('--model', 'borealis/swift-2')).not.toContain(id);
+  expect(await list('--fault', 'caller')).not.toContain(id);
+  expect(await list('--target', 'aurora/vista-3')).not.toContain(id);
+  expect(await admin('incidents')).toMatch(/failing +The provider failed\. +aurora\/scribe-1/);
+}, 60_000);
+
 test('admin requests list --follow prints each further request once, and none that was there', async () => {
   const { baseUrl, key } = router();
   const ask = async () => {
@@ -105,6 +127,7 @@ test.each([
   ['keys rotate', 'overlap', shapeOf(BODIES['keys.rotate']).overlap],
   ['budgets set', 'period', shapeOf(BODIES['budgets.set']).period],
   ['export', 'meter', shapeOf(QUERIES.export).meter],
+  ['requests list', 'fault', shapeOf(QUERIES['requests.list']).fault],
 ] as const)(
   'the help of %s has the values of --%s that the API accepts',
   async (name, option, schema) => {
