@@ -3,8 +3,11 @@ import { isThere, pinsIn, read } from './pins.ts';
 
 const page = read('docs/replay.md');
 
-const promises = (page.split('| Promise | Held by |\n|---|---|\n')[1] ?? '')
-  .split('\n')
+/** The rows of the tables that end with tests, without heads. */
+const promises = page
+  .split(/^\|.*\| Held by \|\n/m)
+  .slice(1)
+  .flatMap((rest) => rest.split('\n\n')[0]?.split('\n').slice(1) ?? [])
   .filter((line) => line.startsWith('| '))
   .map((line) => ({ promise: line.split(' | ')[0]?.slice(2) ?? '', pins: pinsIn(line) }));
 
