@@ -106,7 +106,7 @@ export const createRouter = ({
   log,
   clock,
   randomBytes,
-  authenticate = createAuthenticate({ keys, plans, clock }),
+  authenticate = createAuthenticate({ keys, plans, clock, log }),
   corsOrigins,
   passesTraceparent,
   readWhoKey,

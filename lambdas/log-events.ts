@@ -151,6 +151,8 @@ export type LogEvents = {
     'requestId' | 'operator' | 'action',
     'projectId' | 'planId' | 'keyId' | 'leaked'
   >;
+  /** A request had a key that was revoked more than 15 s before, and got 401; once in each process. */
+  revoked_key_used: Line<'keyId' | 'projectId'>;
   /** The audit has the change of this request with the outcome `unknown`; its lines admin_change have the ids. */
   audit_write_failed: Line<'requestId'>;
   /** The history of all projects was brought up to date. */
@@ -177,6 +179,7 @@ export const ALERT_EVENTS = [
   'breaker_closed',
   'usage_threshold',
   'admin_change',
+  'revoked_key_used',
 ] as const satisfies LogEvent[];
 
 /** The `fault` of a request while the breakers of all its targets are open. */

@@ -74,6 +74,7 @@ export const authenticate = createAuthenticate({
   ...stores,
   clock: systemClock,
   timeoutMs: LOOK_UP_TIMEOUT_MS,
+  log,
 });
 
 const router = createRouter({

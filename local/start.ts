@@ -200,7 +200,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     roleCredentials: options.roleCredentials,
     clock,
   });
-  const authenticate = createAuthenticate({ ...stores.parts, clock });
+  const authenticate = createAuthenticate({ ...stores.parts, clock, log });
   const fresh = createFreshHistory(clock);
   const inFlight = createInFlight(clock);
   const { history } = stores.parts;

@@ -67,11 +67,19 @@ const ofChange = ({ action, keyId, projectId, leaked }: Line): Content | undefin
   };
 };
 
+/** Once for a key: what was not found after the first message is not found by a second. */
+const ofRevokedUse = ({ keyId, projectId }: Line): Content => ({
+  ...{ subject: `used/${keyId}`, state: 'notice' },
+  title: `Key ${keyId} is used, though it was revoked`,
+  text: `A request had this key of project ${projectId} and got 401. A program has the key still, or a stranger.`,
+});
+
 const CONTENTS: Record<(typeof ALERT_EVENTS)[number], (line: Line) => Content | undefined> = {
   breaker_opened: ofOpening,
   breaker_closed: ofClosing,
   usage_threshold: ofThreshold,
   admin_change: ofChange,
+  revoked_key_used: ofRevokedUse,
 };
 
 const contentOf = (line: Line): Content | undefined =>

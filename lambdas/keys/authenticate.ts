@@ -5,6 +5,8 @@ import type { Plan, PlanStore } from '../stores/plan-store.ts';
 import { LONGEST_READ_MS, StoreUnavailable, UnreadableItem } from '../stores/store-unavailable.ts';
 import { type Clock, withTimeout } from '../support/clock.ts';
 import { type ApiError, retryLater, toApiError, unauthenticated } from '../support/errors.ts';
+import type { Log } from '../support/log.ts';
+import { createLruCache } from '../support/lru-cache.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { hashKey, readCredential } from './api-key.ts';
 import { createCachedLookup } from './cached-lookup.ts';
@@ -118,6 +120,9 @@ const callerOf = (record: KeyRecord, plan: Plan): Caller => {
   return budgets ? { ...caller, budgets } : caller;
 };
 
+/** Revoked keys of which a process remembers that it has written a line. */
+const MAX_NOTED = 1_000;
+
 /** On AWS, of the look-up of a key, whose two reads make up to three attempts of a second each. */
 export const LOOK_UP_TIMEOUT_MS = 2_400;
 
@@ -132,8 +137,10 @@ export const createAuthenticate = (parts: {
   clock: Clock;
   /** For the reads of a key and its plan together. @default that of the stores, for each */
   timeoutMs?: number;
+  /** Gets a line for each revoked key that a request has, once in this process. @default none */
+  log?: Pick<Log, 'warn'>;
 }): Authenticate => {
-  const { keys, plans, clock, timeoutMs } = parts;
+  const { keys, plans, clock, timeoutMs, log } = parts;
   const findKey = createCachedLookup({
     find: async (hash) => {
       const record = await keys.findKey(hash);
@@ -144,6 +151,17 @@ export const createAuthenticate = (parts: {
   });
   const findPlan = createCachedLookup({ find: (id) => plans.findPlan(id), clock });
   const unknownKeys = createUnknownKeyLimit(clock);
+
+  const noted = createLruCache<true>(MAX_NOTED);
+  /**
+   * A key that is still used has to be looked for: in a program that was forgotten, or with a stranger. Its last requests before
+   * the revocation is read, which the meter rejects, say neither.
+   */
+  const noteRevoked = ({ keyId, projectId }: KeyRecord): void => {
+    if (noted.get(keyId)) return;
+    noted.set(keyId, true);
+    log?.warn('revoked_key_used', { keyId, projectId });
+  };
 
   const recordOf = async (hash: string, source: string): Promise<KeyRecord | undefined> => {
     // A key that is in use is never affected by a flood from the same address.
@@ -172,7 +190,9 @@ export const createAuthenticate = (parts: {
     try {
       const reading = recordOf(hash, source);
       prefetchPlan(hash);
-      const record = assertUsable(await reading, clock.now());
+      const found = await reading;
+      if (found?.status === 'revoked') noteRevoked(found);
+      const record = assertUsable(found, clock.now());
       return callerOf(record, await planOf(record));
     } catch (error) {
       throw error instanceof StoreUnavailable ? unavailable(error) : error;

@@ -103,7 +103,7 @@ describe('alerts of npm start', () => {
     await router.end();
   }, 60_000);
 
-  test('thresholds of a plan, and a leaked key, are announced once each, and the audit says that it leaked', async () => {
+  test('thresholds of a plan, a leaked key, and its use afterwards, are announced once each, and the audit says that it leaked', async () => {
     const receiver = await startReceiver();
     const router = await startWith(['--alerts', receiver.url]);
     await admin(router, '/plans', { id: 'tiny', rpm: 100, quota: 4, period: 'day' });
@@ -116,7 +116,15 @@ describe('alerts of npm start', () => {
     expect(await audit.json()).toMatchObject({
       data: [{ action: 'keys.revoke', after: { status: 'revoked', reason: 'leaked' } }],
     });
+    const used = `Key ${id} is used, though it was revoked`;
+    const askAndRead = async () => {
+      expect(await ask({ ...router, key }, 'say hello')).toBe(401);
+      return receiver.titles();
+    };
+    await expect.poll(askAndRead, { ...SLOW, interval: 500 }).toContain(used);
+    await askAndRead();
     const expected = [
+      used,
       ...[50, 80, 100].map((percent) => `${percent} % of the quota of key ${id} are used`),
       `Key ${id} leaked, and was revoked`,
     ].filter((title) => !title.startsWith('80'));

@@ -41,6 +41,7 @@ export const LOG_EVENTS: Record<LogEvent, true> = {
   usage_threshold: true,
   usage_threshold_failed: true,
   admin_change: true,
+  revoked_key_used: true,
   audit_write_failed: true,
   history_folded: true,
   history_differs: true,
