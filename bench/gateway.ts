@@ -96,11 +96,39 @@ const measuredIn = async ({ routers, peers }: Parties, current: Case): Promise<P
 const firstTextMs = async (target: Target, current: Case): Promise<number> =>
   median((await load(target, current)).firstTextMs);
 
+/**
+ * What a budget adds to the first text, in microseconds: two requests of one process by turns, whose keys differ in it alone, so
+ * that what else the machine does falls to both.
+ */
+const addedByBudget = async (sides: [Target, Target], current: Case): Promise<number[]> => {
+  const one = { ...current, requests: 1, connections: 1 };
+  const added: number[] = [];
+  for (const endsAt = performance.now() + 2 * ROW_MS; performance.now() < endsAt; ) {
+    const isReverse = added.length % 2 === 1;
+    const times: number[] = [];
+    for (const side of isReverse ? sides.toReversed() : sides) {
+      times.push(1_000 * (await firstTextMs(side, one)));
+    }
+    const [first = 0, second = 0] = times;
+    added.push(isReverse ? first - second : second - first);
+  }
+  return added;
+};
+
+/** The median of some values, the interval that holds it with 95 %, their quartiles and their number. */
+const spreadOf = (values: number[]): string[] => {
+  const half = 1 / Math.sqrt(values.length);
+  const sorted = values.toSorted((one, other) => one - other);
+  const at = (share: number) => sorted[Math.floor(sorted.length * share)]?.toFixed(0) ?? '-';
+  const between = (one: number, other: number) => `${at(one)} to ${at(other)}`;
+  return [at(0.5), between(0.5 - half, 0.5 + half), between(0.25, 0.75), `${values.length}`];
+};
+
 const print = (label: string, cells: string[]) =>
   console.log(label.padEnd(40) + cells.map((cell) => cell.padStart(19)).join(''));
 
-const runAll = async (parties: Parties, upstream: Target) => {
-  const { d, routers, peers } = parties;
+const runAll = async (parties: Awaited<ReturnType<typeof startParties>>) => {
+  const { d, routers, peers, upstream, budgeted } = parties;
   const names = [...routers, ...peers].map(({ name }) => name);
   const printRow = (name: string, { floors, columns }: Row) => {
     const ratios = names.map((party) => columns.get(party)?.ratios);
@@ -136,6 +164,14 @@ const runAll = async (parties: Parties, upstream: Target) => {
     const others = await measuredIn(parties, current);
     printRow(name, await compare({ d, others }, added, 2 * ROW_MS));
   }
+  const plain = routers.find(({ running }) => running.url === budgeted.url)?.running;
+  for (const current of [FIRST_EVENT, FIRST_EVENT_COMPRESSED, FIRST_EVENT_OF_AGENT]) {
+    const name = `a budget adds to the ${current.name.replace('event', 'text')}`;
+    if (!plain || !ROWS.test(name)) continue;
+    for (const target of [plain, budgeted]) await warm(target, current);
+    print(name, ['median, us', '95 %', 'quartiles', 'pairs']);
+    print('', spreadOf(await addedByBudget([plain, budgeted], current)));
+  }
   const rate = (microseconds?: number[]) =>
     microseconds ? (1e6 / median(microseconds)).toFixed(0) : '-';
   for (const { name } of cases.slice(0, 2)) {
@@ -147,8 +183,7 @@ const runAll = async (parties: Parties, upstream: Target) => {
 
 const folder = mkdtempSync(join(tmpdir(), 'bench-'));
 try {
-  const { upstream, ...parties } = await startParties(folder, process.argv[3] || undefined);
-  await runAll(parties, upstream);
+  await runAll(await startParties(folder, process.argv[3] || undefined));
 } finally {
   stopAll();
   rmSync(folder, { recursive: true });

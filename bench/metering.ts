@@ -76,8 +76,8 @@ const callerWith = ({ rpm = 1e6, quota = 1e6 }: { rpm?: number; quota?: number }
   meterId: newId('mtr'),
   plan: { id: 'plan', rpm, quota, period: 'month' },
 });
-/** 20 cents at most, of which 15 are for 10,000 tokens of input and the rest for 1,024 of output. */
-const LEASE = { nanos: 200_000_000, fixed: 150_000_000, perToken: 48_828 };
+/** 15 cents for 10,000 tokens of input, and 5 or 20 for 1,024 or 4,096 of output. */
+const LEASE = { nanos: 200_000_000, ample: 350_000_000, fixed: 150_000_000, perToken: 48_828 };
 const admit = (caller: Caller) =>
   meter.admit(caller, newId('req'), caller.budgets ? { lease: LEASE } : {});
 /** The key of a project with a budget that no bench spends. */

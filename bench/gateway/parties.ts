@@ -12,6 +12,9 @@ import { environmentOn, modelsAt, startStores } from './setting.ts';
 const OTHERS_CORE = 0;
 const MEASURED_CORE = 1;
 
+const INSTANT = 'instant store';
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+
 export type Measured = Target & { pid: number };
 type Launch = () => Promise<Measured>;
 export type Party = { name: string; launch: Launch; running: Measured };
@@ -33,20 +36,20 @@ const partiesOf = async (launches: Record<string, Launch>): Promise<Party[]> => 
   return parties;
 };
 
-type Setting = { folder: string; catalog: string; revision: string | undefined };
+type Stores = Awaited<ReturnType<typeof startStores>>;
+type Setting = Stores & { folder: string; catalog: string; revision: string | undefined };
 
 /** What starts the router with each store, that of an earlier commit, and D with the writes of a metered request. */
 const routersOf = async (
   pipeTo: (dynamo: string) => Launch,
-  { folder, catalog, revision }: Setting,
+  { folder, catalog, revision, key, stores }: Setting,
 ): Promise<Record<string, Launch>> => {
-  const { key, budgeted, stores } = await startStores();
   const { file } = bundle({ ...WEB_BUNDLE, outdir: folder, catalog });
   const apart = bundle({
     ...{ ...WEB_BUNDLE, entry: 'bench/gateway/store-apart.ts' },
     ...{ outdir: join(folder, 'apart'), catalog },
   });
-  const headers = { authorization: `Bearer ${key}` };
+  const headers = bearer(key);
   const launches: Record<string, Launch> = {
     'store apart': async () => ({
       ...(await startRouter(apart.file, { BENCH_KEY: key })),
@@ -57,12 +60,8 @@ const routersOf = async (
     tie(store.pid, OTHERS_CORE);
     launches[name] = async () => ({ ...(await startRouter(file, environmentOn(store))), headers });
   }
-  launches['D with writes'] = pipeTo(stores['instant store'].dynamo);
-  const instant = environmentOn(stores['instant store']);
-  launches['with a budget'] = async () => ({
-    ...(await startRouter(file, instant)),
-    headers: { authorization: `Bearer ${budgeted}` },
-  });
+  launches['D with writes'] = pipeTo(stores[INSTANT].dynamo);
+  const instant = environmentOn(stores[INSTANT]);
   if (revision !== undefined) {
     const earlier = await bundlerOf(revision, join(folder, 'sources'));
     const { file: other } = earlier.bundle({
@@ -91,7 +90,7 @@ const peersOf = (folder: string, upstream: string): Record<string, Launch> => {
 export const startParties = async (
   folder: string,
   revision?: string,
-): Promise<Parties & { upstream: Target }> => {
+): Promise<Parties & { upstream: Target; budgeted: Target }> => {
   tie(process.pid, OTHERS_CORE);
   const upstream = await start<{ url: string }>('upstream.ts');
   tie(upstream.pid, OTHERS_CORE);
@@ -101,9 +100,14 @@ export const startParties = async (
     ...(await start<{ url: string }>('pipe.ts', upstream.url, ...(store ? [store] : []))),
     headers: {},
   });
+  const stores = await startStores();
+  const launches = await routersOf(pipeTo, { folder, catalog, revision, ...stores });
+  const routers = await partiesOf(launches);
+  const url = routers.find(({ name }) => name === INSTANT)?.running.url ?? '';
   return {
     d: await partyOf('D', pipeTo()),
-    routers: await partiesOf(await routersOf(pipeTo, { folder, catalog, revision })),
+    routers,
+    budgeted: { url, headers: bearer(stores.budgeted) },
     peers: await partiesOf(peersOf(folder, upstream.url)),
     upstream: { url: upstream.url, headers: {} },
   };

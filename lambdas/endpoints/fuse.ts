@@ -37,13 +37,12 @@ export type Fuse = {
   settling(admission: Admission, tried: readonly Tried[]): Admission;
 };
 
-/** Tokens of output in the first slice. Each one is twice as large as the one before it, since a long response is rarely near its end, */
+/** Tokens of output in the first slice near the limit, */
 const SLICE = 1_024;
+/** far from it, and in each further one, since most responses that need one are long; */
 const LARGE_SLICE = 4_096;
 /** or small where a budget has no such slice left. */
 const SMALL_SLICE = 256;
-/** Slices that are left when what was leased for the worst input is returned, so that few requests need another write. */
-const KEPT_SLICES = 2;
 /** The next slice is asked for when so many are left, */
 const ASK_AT = 256;
 /** again after so many if it was denied, */
@@ -69,7 +68,13 @@ export const createFuse = ({ meter, clock, ...parts }: Parts): Fuse => {
   const slice = Math.min(SLICE * (checked.request.choices ?? 1), most);
   const fixed = Math.max(...[...rates.values()].map(({ input, tools }) => input + tools));
   const perToken = Math.max(...[...rates.values()].map((rate) => rate.perToken));
-  const lease = { nanos: fixed + slice * perToken, fixed, perToken };
+  const large = Math.min(LARGE_SLICE * (checked.request.choices ?? 1), most);
+  const lease = {
+    nanos: fixed + slice * perToken,
+    ample: fixed + large * perToken,
+    fixed,
+    perToken,
+  };
   let admission: (Admission & { unit: LeasedUnit }) | undefined;
   /** A change of the lease in flight. */
   let changing: Promise<boolean> | undefined;
@@ -108,7 +113,7 @@ export const createFuse = ({ meter, clock, ...parts }: Parts): Fuse => {
     let counted: number | undefined;
     let generated = 0;
     let asksAt = ASK_AT;
-    let size = SLICE;
+    let size = LARGE_SLICE;
     const leased = () => (unit.lease.nanos - before - tools - (counted ?? input)) / price;
     /** All that the upstream may generate is leased. */
     const isWhole = () => leased() >= most;
@@ -118,7 +123,7 @@ export const createFuse = ({ meter, clock, ...parts }: Parts): Fuse => {
       const more = Math.ceil(Math.min(size, most - leased()) * price);
       void change(unit, unit.lease.nanos + more).then((isChanged) => {
         // A smaller one a little later: requests in flight return what they do not cost.
-        size = isChanged ? Math.min(2 * size, LARGE_SLICE) : SMALL_SLICE;
+        size = isChanged ? LARGE_SLICE : SMALL_SLICE;
         asksAt = isChanged ? ASK_AT : left - ASK_AGAIN_AFTER;
       });
     };
@@ -129,13 +134,13 @@ export const createFuse = ({ meter, clock, ...parts }: Parts): Fuse => {
         }
         used.mostTokens = generated;
       },
-      /** Returns what was leased for the worst input, where other requests wait for it. */
+      /** Returns what was leased for the worst input, but for a large slice, where other requests wait for it. */
       returnRest: (): void => {
         if (counted !== undefined) return;
         counted = costs.input(used);
         const left = admission?.limits.budgets?.[0]?.left ?? 0;
         if (counted === undefined || left > NEAR * lease.nanos) return;
-        const kept = Math.min(Math.ceil(generated) + KEPT_SLICES * slice, most);
+        const kept = Math.min(Math.ceil(generated) + large, most);
         const needed = before + tools + counted + kept * price;
         if (needed < unit.lease.nanos * WORTH_RETURNING) void change(unit, needed);
       },

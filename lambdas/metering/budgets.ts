@@ -11,10 +11,13 @@ import {
 } from '../stores/budget-store.ts';
 import type { Who } from '../stores/record-store.ts';
 
-/** What a request may cost when it is admitted, in nanos: `fixed` before its output, and each token of that. */
-export type LeaseSize = { nanos: number; fixed: number; perToken: number };
+/**
+ * What a request may cost when it is admitted, in nanos: `fixed` before its output, and each token of that. `ample`: with the
+ * output of most responses, far from the limit.
+ */
+export type LeaseSize = { nanos: number; ample: number; fixed: number; perToken: number };
 /** For whom it is, as records have it. */
-export type LeaseQuery = Pick<LeaseSize, 'nanos'> & { who?: Who | undefined };
+export type LeaseQuery = Pick<LeaseSize, 'nanos'> & { ample?: number; who?: Who | undefined };
 
 /** A budget in the period that contains an instant (ms). */
 export const holdAt = ({ scope, id, period }: BudgetRef, now: number): Hold => ({
@@ -38,7 +41,7 @@ const readBudget = (text: string) => {
 /** The lease of a caller's request. */
 export const leaseOf = (
   { budgets = [], meterId, projectId }: Caller,
-  { nanos, who = {} }: LeaseQuery,
+  { nanos, ample, who = {} }: LeaseQuery,
   now: number,
 ): Lease => {
   const ids: Record<string, string> = {
@@ -64,7 +67,9 @@ export const leaseOf = (
       past: [],
     });
   }
-  return { nanos, spent: 0, holds, ...(counters.length > 0 && { counters }) };
+  // Counters are leased while the meter is.
+  if (counters.length > 0) return { nanos, spent: 0, holds, counters };
+  return { nanos, spent: 0, holds, ...(ample !== undefined && { range: { least: nanos, ample } }) };
 };
 
 /** Whether a request is under one of its caller's budgets; those of users and sessions need one. */

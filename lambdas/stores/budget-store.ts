@@ -55,6 +55,8 @@ export type Hold = {
  */
 export type Lease = {
   nanos: number;
+  /** What may be leased at admission: the more where budgets have plenty left. */
+  range?: { least: number; ample: number };
   /** What the request has cost; known when it is settled. */
   spent: number;
   holds: readonly Hold[];

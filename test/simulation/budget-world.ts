@@ -71,6 +71,8 @@ type World = {
   calls: Call[];
   limits: Map<string, number>;
   broken: string[];
+  /** Of the least that a request leases: budgets have plenty for small ones. */
+  most: number;
   /** Requests that are being admitted, changed or settled. */
   busy: { count: number };
   /** Requests whose refund could not be written. */
@@ -190,13 +192,15 @@ const runRequest = async (
   },
 ): Promise<void> => {
   const { random } = world;
-  const needed = random.between(1, 40);
+  const needed = random.between(1, world.most);
   const now = clock.now();
   const who = {
     user: USERS[random.between(0, 1)] ?? '',
     session: USERS[random.between(0, 1)] ?? '',
   };
-  const lease = leaseOf(caller, { nanos: needed, who }, now);
+  // Leased where there is plenty; a request that a process did not end is taken to have leased it.
+  const ample = needed + random.between(0, 8);
+  const lease = leaseOf(caller, { nanos: ample, who }, now);
   const holds = allHolds(lease, period, now);
   const call: Call = { requestId, lease, holds, billed: 0, state: 'unknown', isAlive };
   // Until its outcome is known; that of a 503 is not, if the refund fails too.
@@ -206,7 +210,7 @@ const runRequest = async (
     admission = await busily(world, async () => {
       try {
         return await meter.admit(caller, requestId, {
-          lease: { nanos: needed, fixed: 0, perToken: 1, who },
+          lease: { nanos: needed, ample, fixed: 0, perToken: 1, who },
           now,
         });
       } catch (error) {
@@ -302,6 +306,7 @@ export const simulateBudgets = async (
     calls: [],
     limits,
     broken,
+    most: random.chance(0.5) ? 40 : 3,
     busy: { count: 0 },
     pending: new Set(),
     strays: new Map(),

@@ -132,13 +132,17 @@ export const createBudgetBank = (table: Table, onShare: (share: Share) => void) 
     return isFresh ? search(root, query, lack) : undefined;
   };
 
+  const isFar = (hold: Hold, nanos: number): boolean =>
+    freeOf(roots.get(hold.budget)?.root, hold) >= NEAR * nanos;
+
   return {
+    /** Whether a budget had 20 times as much left when this process saw it last. */
+    isFar,
     /** Room for a lease of `needed` nanos in the item of a meter, or why there is none. */
     makeRoom: async (query: RoomQuery): Promise<Room> => {
       const { hold, needed, now } = query;
-      const known = roots.get(hold.budget)?.root;
-      const isRoomy = freeOf(known, hold) >= NEAR * needed;
-      let root = isRoomy ? known : await read(hold.budget, now);
+      const isRoomy = isFar(hold, needed);
+      let root = isRoomy ? roots.get(hold.budget)?.root : await read(hold.budget, now);
       for (let tries = 0; tries < MAX_TRIES; tries += 1) {
         if (!root) return 'gone';
         const room = await attempt(root, query, !isRoomy || tries > 0);

@@ -2,7 +2,8 @@ import type { BudgetRefusal, Lease } from '../../budget-store.ts';
 import type { LeasedUnit, Reservation, ReserveResult } from '../../meter-store.ts';
 import { type Place, placeKey } from '../meter-shards.ts';
 import type { Item, WriteResult } from '../table.ts';
-import { isLacking, type LeaseParts, type Leases } from './leases.ts';
+import { type Found, isLacking, type LeaseParts, type Leases, leastOf } from './leases.ts';
+import type { Borrower } from './transfers.ts';
 import { createTurns } from './turns.ts';
 
 /** What one item decides about a reservation; if it is not final, the reservation is tried again, or elsewhere. */
@@ -65,23 +66,31 @@ export const createLeaseAttempts = (parts: {
   /** The first requests of items that this process has not seen. */
   const probes = new Map<string, Promise<unknown>>();
 
+  /** Room for the lease of a request, or for the least; undefined: the item has it. */
+  const roomFor = async (
+    unit: LeasedReservation,
+    borrower: Borrower,
+  ): Promise<Found | undefined> => {
+    const { lease, now } = unit;
+    const { nanos: needed } = lease;
+    if (!isLacking(borrower.item, lease)) return undefined;
+    const options = { needed, now, isMovable: !unit.isRepeat };
+    const found = await leases.makeRoom(lease, borrower, options);
+    if (!('refusal' in found) || needed === leastOf(lease)) return found;
+    lease.nanos = leastOf(lease);
+    return roomFor(unit, borrower);
+  };
+
   const seekRoom = async (
     unit: LeasedReservation,
     place: Place,
     key: string,
     seen: Tried,
   ): Promise<Tried> => {
-    const { lease, now } = unit;
+    const { lease } = unit;
     let tried = seen;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const { item } = tried;
-      const found = isLacking(item, lease)
-        ? await leases.makeRoom(
-            lease,
-            { key, item },
-            { needed: lease.nanos, now, isMovable: !unit.isRepeat },
-          )
-        : undefined;
+      const found = await roomFor(unit, { key, item: tried.item });
       if (found && 'refusal' in found) return { ...tried, refusal: found.refusal };
       tried = await trySend(unit, place, found);
       if (!lacksRoom(tried, lease, found?.grants)) return tried;
@@ -92,14 +101,15 @@ export const createLeaseAttempts = (parts: {
   /** One write, or where room is scarce a look before it, each request after the one before it. */
   const attempt = async (unit: LeasedReservation, place: Place, key: string): Promise<Tried> => {
     const { lease } = unit;
-    const looksFirst = leases.isScarce(key) && !unit.isRepeat;
+    if (!unit.isRepeat) lease.nanos = leases.sizeOf(lease);
+    const looksFirst = (leases.isShort(key, lease) ?? place.shard > 0) && !unit.isRepeat;
     const [first] = await Promise.all([
       looksFirst ? undefined : trySend(unit, place),
       leases.refresh(lease, unit.now),
     ]);
     let tried = first ?? UNSENT;
     if (!first || lacksRoom(first, lease)) {
-      const found = await inTurn(lease, { key, needed: lease.nanos }, async (hasWaited) => {
+      const found = await inTurn(lease, { key, needed: leastOf(lease) }, async (hasWaited) => {
         if (first && !hasWaited) return seekRoom(unit, place, key, first);
         const seen = await look(unit, place);
         return isDenied(seen) ? seen : seekRoom(unit, place, key, seen);

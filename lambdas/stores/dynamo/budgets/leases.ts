@@ -19,7 +19,8 @@ const PLENTY = 4;
 
 /** What a write of the item needs for a lease that it has no room for. */
 export type LeaseParts = { grants: Grants; past: string[] };
-type Found = LeaseParts | { refusal: BudgetRefusal };
+/** Or why there is none. */
+export type Found = LeaseParts | { refusal: BudgetRefusal };
 
 /** Whether a budget has too little room in the item for so many nanos more, also with what the write was to receive. */
 export const isLacking = (
@@ -33,6 +34,9 @@ export const isLacking = (
     const isPast = to > seen && numberIn(item, receivedName(hold)) !== seen;
     return isPast || numberIn(item, roomName(hold)) + to - seen < nanos;
   });
+
+/** What is asked for where there is no plenty. */
+export const leastOf = ({ nanos, range }: Lease): number => range?.least ?? nanos;
 
 /** The leases of requests in the items of their meters. */
 export const createLeases = ({
@@ -132,10 +136,23 @@ export const createLeases = ({
     throw new StoreUnavailable('The lease was changed by another write.');
   };
 
+  /** Whether budgets have so much left that no request is in the way of another. */
+  const isFar = ({ holds, nanos, range }: Lease): boolean =>
+    holds.every((hold) => bank.isFar(hold, range?.ample ?? nanos));
+
   return {
     makeRoom,
     /** Undefined: this process has not seen the item. */
     isScarce: (key: string): boolean | undefined => seen.get(key)?.isScarce,
+    /** Whether a write may find too little room in the item, which other processes use as well. */
+    isShort: (key: string, lease: Lease): boolean | undefined => {
+      const known = seen.get(key);
+      const enough = (isFar(lease) ? 1 : PLENTY) * lease.nanos;
+      return known && (known.isScarce || known.room < enough);
+    },
+    /** What a request leases when it is admitted. */
+    sizeOf: (lease: Lease): number =>
+      lease.range && isFar(lease) ? lease.range.ample : leastOf(lease),
     /** The one of some items with the most room for a lease. */
     roomiest: (keys: string[], { nanos }: Lease): string | undefined =>
       keys
@@ -157,8 +174,11 @@ export const createLeases = ({
     ): Promise<BudgetRefusal | undefined> => {
       const { lease } = unit;
       const leased = leasedBy(item, unit) ?? lease.nanos;
-      const isOwn = leased === lease.nanos && (mayBeDuplicated || !unit.isRepeat);
-      if (isOwn) return undefined;
+      const isSent = leased === lease.nanos || leased === lease.range?.ample;
+      if (isSent && (mayBeDuplicated || !unit.isRepeat)) {
+        lease.nanos = leased;
+        return undefined;
+      }
       // Late copies of its changes of the lease name the value that they replace, which most likely is this request's.
       const wanted = lease.nanos + (leased === lease.nanos + 1 ? 2 : 1);
       lease.nanos = leased;
