@@ -127,8 +127,21 @@ const spreadOf = (values: number[]): string[] => {
 const print = (label: string, cells: string[]) =>
   console.log(label.padEnd(40) + cells.map((cell) => cell.padStart(19)).join(''));
 
-const runAll = async (parties: Awaited<ReturnType<typeof startParties>>) => {
-  const { d, routers, peers, upstream, budgeted } = parties;
+type Started = Awaited<ReturnType<typeof startParties>>;
+
+const printBudget = async ({ routers, budgeted }: Started): Promise<void> => {
+  const plain = routers.find(({ running }) => running.url === budgeted.url)?.running;
+  for (const current of [FIRST_EVENT, FIRST_EVENT_COMPRESSED, FIRST_EVENT_OF_AGENT]) {
+    const name = `a budget adds to the ${current.name.replace('event', 'text')}`;
+    if (!plain || !ROWS.test(name)) continue;
+    for (const target of [plain, budgeted]) await warm(target, current);
+    print(name, ['median, us', '95 %', 'quartiles', 'pairs']);
+    print('', spreadOf(await addedByBudget([plain, budgeted], current)));
+  }
+};
+
+const runAll = async (parties: Started) => {
+  const { d, routers, peers, upstream } = parties;
   const names = [...routers, ...peers].map(({ name }) => name);
   const printRow = (name: string, { floors, columns }: Row) => {
     const ratios = names.map((party) => columns.get(party)?.ratios);
@@ -164,14 +177,6 @@ const runAll = async (parties: Awaited<ReturnType<typeof startParties>>) => {
     const others = await measuredIn(parties, current);
     printRow(name, await compare({ d, others }, added, 2 * ROW_MS));
   }
-  const plain = routers.find(({ running }) => running.url === budgeted.url)?.running;
-  for (const current of [FIRST_EVENT, FIRST_EVENT_COMPRESSED, FIRST_EVENT_OF_AGENT]) {
-    const name = `a budget adds to the ${current.name.replace('event', 'text')}`;
-    if (!plain || !ROWS.test(name)) continue;
-    for (const target of [plain, budgeted]) await warm(target, current);
-    print(name, ['median, us', '95 %', 'quartiles', 'pairs']);
-    print('', spreadOf(await addedByBudget([plain, budgeted], current)));
-  }
   const rate = (microseconds?: number[]) =>
     microseconds ? (1e6 / median(microseconds)).toFixed(0) : '-';
   for (const { name } of cases.slice(0, 2)) {
@@ -183,7 +188,9 @@ const runAll = async (parties: Awaited<ReturnType<typeof startParties>>) => {
 
 const folder = mkdtempSync(join(tmpdir(), 'bench-'));
 try {
-  await runAll(await startParties(folder, process.argv[3] || undefined));
+  const parties = await startParties(folder, process.argv[3] || undefined);
+  await runAll(parties);
+  await printBudget(parties);
 } finally {
   stopAll();
   rmSync(folder, { recursive: true });
