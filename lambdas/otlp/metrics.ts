@@ -78,12 +78,15 @@ const groupsOf = (records: readonly RequestRecord[]): Group[] => {
   return [...groups.values()];
 };
 
+/** Of what is known; a time of a clock that was set back counts as 0. */
 const known = (values: (number | undefined)[]): number[] =>
-  values.filter((value) => value !== undefined);
+  values.flatMap((value) => (value === undefined ? [] : [Math.max(value, 0)]));
 
 const timesOf = (records: readonly RequestRecord[]) => ({
   startTimeUnixNano: nanosOf(Math.min(...records.map(({ startedAt }) => startedAt))),
-  timeUnixNano: nanosOf(Math.max(...records.map(({ startedAt, ms }) => startedAt + ms))),
+  timeUnixNano: nanosOf(
+    Math.max(...records.map(({ startedAt, ms }) => startedAt + Math.max(ms, 0))),
+  ),
 });
 
 const counterOf = ({ name, unit, of }: Counter, groups: Group[]) => ({

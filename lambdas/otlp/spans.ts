@@ -40,9 +40,10 @@ const placeOf = ({ id, traceparent = '' }: RequestRecord) => {
   return { traceId, spanId: hexOf(`${id} span`, 16), ...(parentSpanId && { parentSpanId }) };
 };
 
+/** A clock that was set back while a request ran makes no span that ends before it starts: a collector rejects its whole batch. */
 const timesOf = (startedAt: number, ms: number) => ({
   startTimeUnixNano: nanosOf(startedAt),
-  endTimeUnixNano: nanosOf(startedAt + ms),
+  endTimeUnixNano: nanosOf(startedAt + Math.max(ms, 0)),
 });
 
 const statusOf = (error: string | undefined, message?: string) =>
@@ -118,7 +119,7 @@ const attemptSpan = (
     ...{ traceId, spanId: hexOf(`${id} attempt ${index}`, 16), parentSpanId: spanId },
     name: `chat ${attempt.model}`,
     kind: KIND_CLIENT,
-    ...timesOf(startedAt + startedMs, Math.max(lasted, 0)),
+    ...timesOf(startedAt + startedMs, lasted),
     attributes: attributesOf({
       'gen_ai.operation.name': 'chat',
       ...targetAttributesOf(attempt, addressOf),
@@ -153,7 +154,7 @@ export const spansOf = (record: RequestRecord, addressOf: AddressOf): Span[] => 
       ...(last && targetAttributesOf(last, addressOf)),
       'gen_ai.response.finish_reasons': finishOf(record),
       'gen_ai.response.time_to_first_chunk':
-        isStream && firstContentMs !== undefined ? seconds(firstContentMs) : undefined,
+        isStream && firstContentMs !== undefined ? seconds(Math.max(firstContentMs, 0)) : undefined,
       ...usageOf(record),
       'gen_ai.conversation.id': conversationOf(record),
       'error.type': error,

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import * as incubating from '@opentelemetry/semantic-conventions/incubating';
 import { describe, expect, test } from 'vitest';
 import { start, untilReady } from '../local/local-process.ts';
+import { readOpenMetrics, totalOf } from '../metrics/read-open-metrics.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startCollector } from './collector.ts';
 
@@ -60,6 +61,43 @@ const usageOf = async ({ baseUrl }: Pick<Router, 'baseUrl'>) => {
   return data.map(({ id }) => id);
 };
 
+/** A stream that its caller leaves after the first event. */
+const leave = async ({ baseUrl, key }: Router): Promise<string> => {
+  const response = await fetch(`${baseUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      ...{ model: 'aurora/scribe-1', stream: true },
+      messages: [{ role: 'user', content: `say ${'a '.repeat(50)}` }],
+    }),
+  });
+  const reader = response.body?.getReader();
+  await reader?.read();
+  await reader?.cancel();
+  return response.headers.get('x-request-id') ?? '';
+};
+
+/** What the meter, the history and the metrics have of the project. */
+const countsOf = async ({ baseUrl }: Pick<Router, 'baseUrl'>) => {
+  const read = async (path: string) => (await fetch(`${baseUrl}/admin${path}`)).text();
+  const { total } = JSON.parse(await read('/usage?by=project')) as {
+    total: { charged: number; refunded: number; input_tokens: number; output_tokens: number };
+  };
+  const [meter] = JSON.parse(await read('/projects/local/usage')).data as { used: number }[];
+  const families = readOpenMetrics(await read('/metrics'));
+  const requests = (outcome: string) =>
+    totalOf(families, 'model_router_requests_total', { outcome });
+  const tokens = (kind: string) => totalOf(families, 'model_router_tokens_total', { kind });
+  return {
+    meter: meter?.used,
+    history: total,
+    metrics: {
+      ...{ charged: requests('charged'), refunded: requests('refunded') },
+      ...{ input_tokens: tokens('input'), output_tokens: tokens('output') },
+    },
+  };
+};
+
 const SLOW = { timeout: 20_000 };
 
 describe('records at an OTLP collector', () => {
@@ -112,7 +150,7 @@ describe('records at an OTLP collector', () => {
     await router.end('SIGTERM');
   });
 
-  test('a collector that is away gets every record afterwards, also of processes that were killed', async () => {
+  test('a collector that was away has in the end what the meter, the history and the metrics have, after kills, failures and streams that were left', async () => {
     const collector = await startCollector();
     const folder = join(root, 'kept');
     let key = '';
@@ -130,7 +168,7 @@ describe('records at an OTLP collector', () => {
           ask({ ...router, key }, index % 3 === 0 ? 'fault status=500' : 'say hello'),
         ),
       );
-      ids.push(...answers.map(({ id }) => id));
+      ids.push(...answers.map(({ id }) => id), await leave({ ...router, key }));
       await expect.poll(async () => (await usageOf(router)).length, SLOW).toBe(ids.length);
       await router.end('SIGKILL');
     }
@@ -142,8 +180,21 @@ describe('records at an OTLP collector', () => {
       .map((span) => collector.attributesOf(span)['model_router.request.id']);
     expect(exported.toSorted()).toEqual(ids.toSorted());
     await expect.poll(() => collector.total('model_router.requests'), SLOW).toBe(ids.length);
-    const charged = collector.requests().filter(({ status }) => status.code === 1);
-    expect(collector.total('model_router.charged_units')).toBe(charged.length);
+    const { meter, history, metrics } = await countsOf(router);
+    expect(history.refunded).toBeGreaterThan(0);
+    expect(metrics).toEqual({
+      ...{ charged: history.charged, refunded: history.refunded },
+      ...{ input_tokens: history.input_tokens, output_tokens: history.output_tokens },
+    });
+    expect({
+      charged: collector.total('model_router.charged_units'),
+      input_tokens: collector.total('gen_ai.client.inference.usage.input_tokens'),
+      output_tokens: collector.total('gen_ai.client.inference.usage.output_tokens'),
+    }).toEqual({
+      charged: meter,
+      ...{ input_tokens: history.input_tokens, output_tokens: history.output_tokens },
+    });
+    expect(history.charged).toBe(meter);
     expect(collector.faults).toEqual([]);
     await router.end('SIGTERM');
   }, 60_000);

@@ -112,19 +112,54 @@ test('a later revision of a record corrects its span and adds to no metric', asy
   expect(collector.total('model_router.requests')).toBe(0);
 });
 
-test.each([
-  ['a status of 503', (status: number) => status, 503],
-  ['a status of 401', (status: number) => status, 401],
+test('a record of a clock that is ahead, or was set back while the request ran, has a valid span', async () => {
+  const collector = await startCollector();
+  const DAY_MS = 86_400_000;
+  const stream = await readStream();
+  const changed = stream.map(({ dynamodb, ...rest }) => {
+    const entry = JSON.parse(String(dynamodb.NewImage.entry?.S));
+    const times = { startedAt: Date.now() + DAY_MS, ms: -5_000, firstContentMs: -4_000 };
+    const image = { ...dynamodb.NewImage, entry: { S: JSON.stringify({ ...entry, ...times }) } };
+    return { ...rest, dynamodb: { ...dynamodb, NewImage: image } };
+  });
+  expect(await callFunction(changed, collector.url)).toMatchObject({ code: 0, log: '' });
+  expect(collector.faults).toEqual([]);
+  expect(collector.requests().length).toBeGreaterThanOrEqual(3);
+  for (const span of collector.requests()) {
+    expect(Number(span.startTimeUnixNano) / 1e6).toBeGreaterThan(Date.now());
+    expect(span.endTimeUnixNano).toBe(span.startTimeUnixNano);
+  }
+});
+
+type Answer = Parameters<Awaited<ReturnType<typeof startCollector>>['answerWith']>[0];
+
+test.each<[string, Answer]>([
+  ['a status of 503', (response) => response.writeHead(503).end()],
+  ['a status of 401', (response) => response.writeHead(401).end()],
+  ['another address', (response) => response.writeHead(307, { location: '/v2' }).end()],
+  ['half of a response', (response) => response.write('{', () => response.destroy())],
+  ['no byte', () => undefined],
+  ['a head alone', (response) => response.flushHeaders()],
 ])(
   'a batch that the collector answers with %s fails, so that Lambda repeats it',
-  async (_, of, status) => {
+  async (_, answer) => {
     const collector = await startCollector();
-    collector.answerWith((response) => response.writeHead(of(status)).end());
+    collector.answerWith(answer);
     const { code, log } = await callFunction(await readStream(), collector.url);
     expect(code).toBe(1);
     expect(log).toContain('"event":"otlp_unavailable"');
   },
+  30_000,
 );
+
+test('a collector that answers slowly, or with what is not JSON, has taken the batch', async () => {
+  const collector = await startCollector();
+  collector.answerWith((response) => {
+    response.write('<html>');
+    setTimeout(() => response.end('</html>'), 2_000);
+  });
+  expect(await callFunction(await readStream(), collector.url)).toMatchObject({ code: 0, log: '' });
+}, 30_000);
 
 test('what a collector rejects for what it is is dropped, counted and logged, and the batch ends', async () => {
   const collector = await startCollector();
