@@ -38,17 +38,17 @@ const O200K = readWeights(
 );
 
 const GLM = readWeights(
-  'DAAAPjkAQjtpjB5rgQB4dmQuAQCRTDes7YGBS4F8f6+1nLO0q712jH1+2X9aAFoAcU6uil5XWnF3N5TaAVZaWlpaAAGjAG1tADpl' +
-    'dpN1Zm5vZXhhjH10W2haWlplcWJEW2AAWjZhWlxRWkMCa3ZMXUxWdpQyRnBFVBKNSBF9RUVPn4MIoEl+RHA5IVRFLy9OhFwcRKBX' +
-    'OHZ/eTRIfZx7uHVzUZOdRXdab3pzeUUTWIkBWoscfwCBYABYHIUpawBkIgQAawAtLzdWizEEjxwvN2ppQAEcAHEzPWUAHDcAiIwD' +
-    'dBw0AYKKLQIc',
+  'CwUGPzgCQTtqjh5qggB4d2QuAQCRTDis7oGBSoF8f6+1nLO0q712in1+2YBaAFoBcU6uil5XWnF2N5TfAVZaWlpaAAOjAG1tADpl' +
+    'dpN1Zm5vZXhhjH10W2haWlplcWJEW2ACWjZhWlxRWkMCandMXUxWd5UyRnJFVBGOSBF9RUVPoIMIoEl9RXE5IVNFLy9OhVwcRKBX' +
+    'OHaAeTRIfZt7t3ZzUZSeRXdab3pzeUUTWYkBW4wcgQKBYABWHIUpawJkIgQCawItLzdWizEEkBwvN2ppQAEcAHEzPmUCHDcAiIwD' +
+    'dBw0AYKLLQMc',
 );
 
 const MINIMAX = readWeights(
-  'CgAAQS8PPwNMbAF7iF9qXj8BAQAAa0KV761yN7hoccKma3a4sb5/ubWU17RZW1kAdEO6jkRUWVyBIXWyaEtZWVlZUAGjHm5mRIIA' +
-    'aKJwWl1wZXhfa3duWmZZWVl+c2MAV2QAWRgmWVpbWQAAeH5WWW1bi5hXZXxFSgmGXkxhRUVGmHQqoklvO3cuQ1FFAy1ieHUlRKxJ' +
-    'LnqKczkcfH13sWpsT3ObRXdbbntzfkUmAXYBJoUcjTlvawN1HJQDbgRrBBsAcAAxNic3hwAAiBwuVmxzQhocAGFMS1QCHDQAg4YE' +
-    'chwmAXuAKwIc',
+  'CAYJQi8PQANMbwJ5iWBqXj8BAQEAbEOV861zNrhqccKma3e4sb5/ubaU2LZZXFkBc0O5jURVWVx/IXW1aEtZWVlZUAOjHm5mRIIB' +
+    'aKJwWl1wZXhfa3duWmZZWVl+c2MAV2QDWRgmWVpbWQICd35XWW1bjJlWZ35FSgeHXkxhRUVGmXQqoUluO3guRFFFAy1jenclRKxJ' +
+    'LnqLdTkcfH14rmtsT3OdRXdbbntzfkUmA3YBJocckDlvawRzHJQDbgRrBRsCcAMxNic3hwMAihwuVmxzQhocAGBMTVQEHDQBg4YE' +
+    'chwmAXuCKwMc',
 );
 
 const QWEN = readWeights(
@@ -58,31 +58,31 @@ const QWEN = readWeights(
 );
 
 const DEEPSEEK = readWeights(
-  'DwAAPywiMElygwCIaltsY3Q6AWB6Uz+83l1PS4BmSn53W25tdIFIj3hrvYpYAVgAaEiul2BSWGmGL3mjP1VYWFhYQAG3AEVTE0IO' +
-    'XXVgVVleXWNdgW9mWGNYWFh1XF83WWQ2WD5YWFpSWAAAdXc/WG5dhpo+aYBEUw5jVUBpRERFnHE/kUtuOnBUYk9EFwJleXgmRKZI' +
-    'KHWQfjUbd390tV5pXoWhRGtdbndxg0RKAG8BHYAckS5maQNvHKQDWwRoEAEAbgA8MCgnggABfRwuZWdhSCEcAGc5U2ICHDEAhIYE' +
-    'chwqAXeBOAIc',
+  'DQgJQSsjMEl1hwOEbVttZHQ6A2B6VEG85F9QSoFnSn53W29tdYFIjXprvY1YAVgBaEitlmFTWGmEL3mlP1VYWFhYQAO3AUVTE0IO' +
+    'XXVgVVleXWNdgW9mWGNYWFh1XF83WWQ2WD5YWFpSWAACdHhAWG5dh5s+a4NEUw1jVUBpRERFnXE/kUtuOnFVYk9EFwJmenkmRKZI' +
+    'KHWRfzUbd391tWBpXoakRGtdbndxg0RKA28BHYEcli5maQNsHKQEWwZoEQEEbgQ8MSgnggMBfhwuZWdhSCEcAGc5VWIEHDEBhIYE' +
+    'chwqAXeEOAMc',
 );
 
 const CLAUDE = readWeights(
-  'EAAHNjwtNgVwl2dliYZNkGkyAQBSjVi9+bp5e6iTtuTnucTEybCq4H2S3N9aj1oqeUnFZX96WoaZPIT0AVxaWlpabACxR3dnZYFP' +
-    'frOIbXN0bHRib2BrXGtaWlpbcnBTSEEAWmFqWldRWjMAp5Nqj3JoWH89bIBGVgB6SyphRkdhiIVhiyyaQm5wiWVGbR1/elIlRpRR' +
-    'L2h9hWkqi199sIdoSlyHRkIAZ3JzckZvKIQBAH0cawoAagBiHJBIfABlJ0cAcwA/NjlDlRcEqhw7Y3BzBB0cAGtMQT9IHDsBepsE' +
-    'bRwzAIeCKQIc',
+  'DQkNNz0tNgVzoGlni4lOkWkyAQFSjlq9+7x6fKyUuOTnu8bGy7Cs4oCT3eJakloqd0nFZYB5WoeZPIT4AVxaWlpabAKxR3dnZYFP' +
+    'frOIbXN0bHRib2BrXGtaWlpbcnBTSEEBWmFqWldRWjMEoZdskHJoWX49b4dGVgB3SypjRkdgiYVhiyyYQnByiWRGbx1/e1QlRpVR' +
+    'L2l/hGgqi199sYloSlyJRkIBZ3JzckZwKIQBBX0cbQsBawRhHJBKfAZlJ0cEcwQ/NzlDlRcFrBw7Y3BzBR0cAWxMQz9IHDsBepsE' +
+    'bRwzAYmHKQMc',
 );
 
 const CL100K = readWeights(
-  'DAATRSscQH2CkBKGjydwkFcoAYZ+eEqo26F6ZaKIh6BOkaWjnmVvpKOhtJ9aFVoAjVC6c3RqWmGQNHbaHk9aWlpaYmClDkd4YwAU' +
-    'eHpVXXFtZVxkcW5AWmdaWlpTomk3Vz8FWnpdWltWWioAd5dkX3NUkKFFZXZFUwt6VzBmRUZKmH8Uk0d2QHNLUT9FMwBwjIAkRclE' +
-    'FoqOdzQAaIVu/Wl3R47MRmwranVzZkUkS3wdHHIcjRJ9YQBfHHwCdQBpACUAawA/Iz9OfDUEgxwoP21bLh0cAEdKM1oWHDIAa4kD' +
-    'dxwrCH6AMxcc',
+  'CAQVRiwcQ3qFlBKIjyhxklgoAYd+eUmt4ap6Y6SJiqJOlKmnoWVxqqmqtaJaFloAilC5c3ZrWmGNNHflHk9aWlpaYmGmDkd4YgAU' +
+    'eXpVXXFtZVxkcW5AWmdaWlpTomk3Vz8GWnpdWltWWioAdpNmYHJUkKFGaXtFUwl7VzBlRUZKmX8UkUdzQXRMUT9FMwBxkYAkRchE' +
+    'FouPeDQAaIRv9Gl3R4/ORmwranVzZkUkS3sdHHQcjhN+YgBcHHwBdAJpACUCawQ/JD9OfTYEhRwoP21bLh0cAUhKNVoXHDIBa4kD' +
+    'dxwrCH6DMxcc',
 );
 
 const LLAMA = readWeights(
-  'DAASRCISKWBuegGAjR95iFojAoaSRUOMwXh1PZxgeJJQgI+Hg2hQqZV6u5hdAF0AkVLAhFtcXVGYNnewD1FdXV1dWFmgCkF3VgAJ' +
-    'c3dXXG5oYV9mdHE7XWpdXV11p2w5WkEAXXFgXV5YXTUAeoZXYWNVh6JUW3dIVQuIVi9tSElMm4IMnUl2O3dPRD5IMwBxk3ogSL5C' +
-    'G4eMdTAAdoN08Up8T4/GSW0tbXl3aUgiSoUPQX0dkgeEZABeHYgCeAxtACUAbwBBLkJWfDcLhh0qRW9kMxwdAExLL2QTHTQAi4wD' +
-    'dB0rA3mENAwd',
+  'BwsYRiMPKF9zhAOEgB56ilsjAYSTRD+H0oJ6PJZgg5ZQjJiRimhPsKCMvaBdAF0AjlG/g1pbXU2UNniyEFFdXV1dWFmgCkF5VQAJ' +
+    'dXdXXW9pYV9mdHE7XWpdXV11p2w5WkEDXW5gXV5YXTUAeIhZYWJViKJVXn5IVQeKVi9rSElMnYIMmkhyPHlRQz1IMwBymnkgSL1C' +
+    'G4mNdjAAdoJ14kp8T5HISW0tbXl3aUgiS4MPQ4AdlAmFZABYHYgDdw5tBSUGbwZBMEJWfDkLiB0qRW9kMxwdAkxLMWQUHTQBi4wC' +
+    'dB0rBHqHNAwd',
 );
 
 const KIMI = readWeights(
@@ -102,13 +102,13 @@ export const FAMILIES = {
   'gpt-oss': { weights: O200K, framing: [68, 4, 7, 3, 0, 0.896, 0.133, 1.048, 0.48, 1.003] },
   // Its template writes tools as OpenAI's does.
   kimi: { weights: KIMI, framing: [7, 4, 12, 3, 4, 0.896, 0.133, 1.048, 0.48, 1.018] },
-  cl100k: { weights: CL100K, framing: [4.5, 4, 7, 3, 0, 3.043, 0, 1.111, 0.465, 1.005] },
+  cl100k: { weights: CL100K, framing: [4.5, 4, 7, 3, 0, 3.043, 0, 1.111, 0.465, 1] },
   // What its template writes; it prints tools with four spaces a level.
-  llama: { weights: LLAMA, framing: [25, 5, 10, 2, 56, 26, 3.4, 1.1, 1, 1.005] },
-  glm: { weights: GLM, framing: [10, 2, 4, 4, 77.5, 19.66, 0.61, 1.071, 1.073, 1.005] },
+  llama: { weights: LLAMA, framing: [25, 5, 10, 2, 56, 26, 3.4, 1.1, 1, 0.995] },
+  glm: { weights: GLM, framing: [10, 2, 4, 4, 77.5, 19.66, 0.61, 1.071, 1.073, 1] },
   minimax: {
     weights: MINIMAX,
-    framing: [170.5, 5.5, 21, 7, 159.718, 23.396, 0.525, 1.045, 1.172, 0.99],
+    framing: [170.5, 5.5, 21, 7, 159.718, 23.396, 0.525, 1.045, 1.172, 0.98],
   },
   qwen: { weights: QWEN, framing: [5, 5, 18, 9.5, 181.983, 29.187, 0.547, 1.05, 1.056, 1.01] },
   deepseek: {
@@ -117,15 +117,15 @@ export const FAMILIES = {
   },
   claude: {
     weights: CLAUDE,
-    framing: [4.159, 4.866, 21.506, 16.149, 353.477, 16.282, 0.745, 1.092, 1.249, 1.01],
+    framing: [4.159, 4.866, 21.506, 16.149, 353.477, 16.282, 0.745, 1.092, 1.249, 0.985],
   },
   'claude-4.7': {
     weights: CLAUDE,
-    framing: [6.204, 6.944, 29.292, 22.754, 354.614, 23.071, 0.878, 1.526, 1.794, 1.41],
+    framing: [6.204, 6.944, 29.292, 22.754, 354.614, 23.071, 0.878, 1.526, 1.794, 1.375],
   },
   other: {
     weights: DEEPSEEK,
-    framing: [5, 4.866, 21, 9.5, 177.433, 19.167, 0.533, 1.048, 1.161, 1.003],
+    framing: [5, 4.866, 21, 9.5, 177.433, 19.167, 0.533, 1.048, 1.161, 0.998],
   },
 };
 
