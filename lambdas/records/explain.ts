@@ -15,7 +15,7 @@ export type Explanation = {
   runbook?: string;
 };
 
-const RETRY = 'Send the request again. Nothing was charged.';
+const RETRY = 'Send the request again.';
 const ASK_OPERATOR = 'Repeating it does not help until the operator has acted.';
 
 const NO_TARGET = 'no-healthy-target';
@@ -80,7 +80,7 @@ const BY_ERROR: Record<string, Explanation> = {
   ),
   [NO_HEALTHY_TARGET]: byProvider(
     'Every target of the model had failed before and was not called.',
-    'Send the request again after the time in retry-after. Nothing was charged.',
+    'Send the request again after the time in retry-after.',
   ),
   'status 400': REJECTED,
   'status 401': CREDENTIAL,
