@@ -132,12 +132,6 @@ export const countSeries = (labels: Labelled[], routes: readonly RouteRow[] = RO
   );
 };
 
-/** All that do not fit. */
-const restOf = (all: Labelled[]): Labelled => ({
-  ...{ model: OTHER, upstreams: [OTHER] },
-  quotas: all.some(({ quotas }) => quotas.length > 0) ? [OTHER] : [],
-});
-
 const upstreamsOf = (targets: ModelTargets['targets']): string[] => [
   ...new Set(targets.map(({ upstream }) => upstream)),
 ];
@@ -161,7 +155,8 @@ export const labelsOf = (
 ): Labelled[] => {
   const all = allLabelsOf(models);
   if (countSeries(all, routes) <= maxSeries) return all;
-  const rest = restOf(all);
+  const hasQuotas = all.some(({ quotas }) => quotas.length > 0);
+  const rest = { model: OTHER, upstreams: [OTHER], quotas: hasQuotas ? [OTHER] : [] };
   const fit = all.findIndex(
     (_, index) => countSeries([...all.slice(0, index + 1), rest], routes) > maxSeries,
   );

@@ -59,16 +59,23 @@ const targetsOf = (labels: Labelled[], of: 'upstreams' | 'quotas' = 'upstreams')
   );
 
 const speedRow = ({ metrics, labels }: ProductSources): IWidget[] => {
-  const byTarget = (name: 'FirstContentMs' | 'DurationMs', statistics: string[]) =>
-    targetsOf(labels).flatMap((target) =>
+  const byTarget = (
+    name: MetricIn<'target' | 'quota'>,
+    statistics: string[],
+    targets = targetsOf(labels),
+  ) =>
+    targets.flatMap((target) =>
       statistics.map((statistic) =>
         metrics.byTarget(name, target.labels, { statistic, label: `${target.name} ${statistic}` }),
       ),
     );
+  const quotas = targetsOf(labels, 'quotas');
+  const left = byTarget('QuotaLeft', ['Average', 'Minimum'], quotas);
   return [
     third('Time to first content, p50 and p95 (ms)', byTarget('FirstContentMs', ['p50', 'p95'])),
     third('Duration, p50 and p95 (ms)', byTarget('DurationMs', ['p50', 'p95'])),
     third('Duration, p99 (ms)', byTarget('DurationMs', ['p99'])),
+    ...(quotas.length > 0 ? [third("Left of providers' quotas (%)", left)] : []),
   ];
 };
 
@@ -98,27 +105,10 @@ const modelRow = ({ metrics, labels }: ProductSources): IWidget[] => {
   ];
 };
 
-/** None in a stage without declared quotas. */
-const quotaRows = ({ metrics, labels }: ProductSources): IWidget[][] => {
-  const targets = targetsOf(labels, 'quotas');
-  if (targets.length === 0) return [];
-  const left = (statistic: string) =>
-    targets.map((target) =>
-      metrics.byTarget('QuotaLeft', target.labels, { statistic, label: target.name }),
-    );
-  return [
-    [
-      third("Left of providers' quotas, mean (%)", left('Average')),
-      third("Left of providers' quotas, lowest (%)", left('Minimum')),
-    ],
-  ];
-};
-
 /** Returns the rows about requests, errors, latency, models and quotas. */
 export const productRows = (sources: ProductSources): IWidget[][] => [
   trafficRow(sources),
   errorRow(sources),
   speedRow(sources),
   modelRow(sources),
-  ...quotaRows(sources),
 ];

@@ -6,7 +6,7 @@ import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import type { Opened } from '../routing/failover.ts';
 import type { Ask, Stated } from '../routing/shares/fair-queue.ts';
 import type { NamedQuota } from '../routing/shares/look.ts';
-import { type Amounts, limitsOf, QUOTA_KINDS } from '../routing/shares/quota.ts';
+import { type Amounts, limitsOf, mapAmounts, QUOTA_KINDS } from '../routing/shares/quota.ts';
 import { createShares } from '../routing/shares/shares.ts';
 import type { Plan } from '../stores/plan-store.ts';
 import type { ShareStore } from '../stores/share-store.ts';
@@ -172,13 +172,9 @@ export const createTakeSeat = (parts: {
         for (const { target, quota, ask } of taken.splice(0)) {
           const attempt = tried.findLast((one) => one.target === target);
           const counted = attempt ? countedBy(attempt, quota) : amountsOf(quota, 0, 0, 0);
-          const amounts = Object.fromEntries(
-            QUOTA_KINDS.flatMap((kind) => {
-              const estimated = ask.amounts[kind];
-              return estimated === undefined
-                ? []
-                : [[kind, (counted?.[kind] ?? estimated) - estimated]];
-            }),
+          const amounts = mapAmounts(
+            ask.amounts,
+            (estimated, kind) => (counted?.[kind] ?? estimated) - estimated,
           );
           shares.correct(quota, { ...ask, amounts, ...statedIn(attempt?.limits) });
         }

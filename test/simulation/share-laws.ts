@@ -77,10 +77,10 @@ const ROUNDED = 1.001;
 
 /**
  * Law 4: what two flows got that waited all the time, by their weights, differs by one request of each at most. That is the bound of
- * start-time fair queueing. Clocks `spanMs` apart add what the quota gives one of them in that time, up to a request of each: a faster
- * clock sees room for the second of a flow while what it keeps free for the other is not yet seen by its process.
+ * start-time fair queueing. What is kept free for one but not sent adds what the quota gives the other in that time, `keptMs`, up to a
+ * request of each: a faster clock sees room before the process does for which it is kept, and one that died does not send.
  */
-export const checkFairness = (log: Log, spanMs: number): string[] => {
+export const checkFairness = (log: Log, keptMs: number): string[] => {
   const { quota, arrivals, waits } = log;
   const flows = [...new Set(arrivals.map(({ ask }) => ask.flow))].map((name) => {
     const asks = arrivals.flatMap(({ ask }) => (ask.flow === name ? [ask] : []));
@@ -88,7 +88,7 @@ export const checkFairness = (log: Log, spanMs: number): string[] => {
     const weight = Math.min(...asks.map((ask) => ask.weight));
     return { name, largest, weight, spans: spansOf(waits, name) };
   });
-  const given = (spanMs * rateOf(quota, 'tokens')) / (quota.limits.tokens ?? 1);
+  const given = (keptMs * rateOf(quota, 'tokens')) / (quota.limits.tokens ?? 1);
   return flows.flatMap((one, index) =>
     flows.slice(index + 1).flatMap((other) => {
       const ofEach = one.largest + other.largest;

@@ -217,7 +217,7 @@ export const simulateShares = async (
   const skews = processes.map(({ skew }) => skew);
   const spanMs = Math.max(...skews) - Math.min(...skews);
   broken.push(...checkWindows(world, spanMs));
-  if (isSound) broken.push(...checkFairness(world, spanMs));
+  if (isSound) broken.push(...checkFairness(world, spanMs + (crash > 0 ? PLACE_MS : 0)));
   const fair = gotBy(quota, serveCentrally(quota, arrivals));
   return { broken, modest: { got: gotBy(quota, sent), fair } };
 };

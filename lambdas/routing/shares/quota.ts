@@ -27,6 +27,18 @@ export const percentLeft = (quota: Quota, levels: Amounts): number | undefined =
   return parts.length > 0 ? Math.round(100 * Math.max(0, Math.min(...parts))) : undefined;
 };
 
+/** The same kinds, with other amounts. */
+export const mapAmounts = (
+  amounts: Amounts,
+  amountOf: (amount: number, kind: keyof Amounts) => number,
+): Amounts =>
+  Object.fromEntries(
+    QUOTA_KINDS.flatMap((kind) => {
+      const amount = amounts[kind];
+      return amount === undefined ? [] : [[kind, amountOf(amount, kind)]];
+    }),
+  );
+
 type Declared = Partial<Record<'rpm' | 'tpm' | 'itpm' | 'otpm', number | undefined>>;
 
 /** The members of a target's quota by what they limit. */

@@ -2,6 +2,7 @@ import { withTimeout } from '../../support/clock.ts';
 import { oncePer } from '../../support/once-per.ts';
 import type { Ask, Correction } from './fair-queue.ts';
 import { createLook, type NamedQuota, type SharedLine, type ShareParts } from './look.ts';
+import { mapAmounts } from './quota.ts';
 
 /** `isUnchecked`: the table failed, and the provider decides. `percentLeft`: of what may be sent at once. `waitMs`: how long a denied request had to wait yet, at least. */
 export type Place =
@@ -78,10 +79,8 @@ export const createShares = (parts: ShareParts): Shares => {
     line.corrections.push({ ...correction, at: clock.now() });
   };
 
-  const giveBack = (line: Line, { amounts, ...ask }: Ask): void => {
-    const returned = Object.entries(amounts).map(([kind, amount]) => [kind, -amount]);
-    correct(line, { ...ask, amounts: Object.fromEntries(returned) });
-  };
+  const giveBack = (line: Line, ask: Ask): void =>
+    correct(line, { ...ask, amounts: mapAmounts(ask.amounts, (amount) => -amount) });
 
   /** The provider decides. Those that know when their turn is wait for a second look before they are sent all at once. */
   const send = (line: Line): void => {
