@@ -1,6 +1,6 @@
 import { type Bytes, encodePieces } from '../../support/bytes.ts';
 import type { Json, JsonSource } from './json.ts';
-import { END, START } from './outline.ts';
+import { START } from './outline.ts';
 import { joinPieces, type Raw, sliceOf } from './raw.ts';
 import { childrenOf } from './splice.ts';
 
@@ -19,17 +19,15 @@ const MARKS = /"\\ud800(\d+)"/g;
 /** A long string and its place in the received text. */
 type Found = { string: string; start: number; end: number };
 
-/** Adds the long strings of the value at `node`, in their order. */
-const addLong = (source: JsonSource, node: number, value: unknown, found: Found[]): void => {
-  const [start, end] = [source.nodes[node + START] ?? 0, source.nodes[node + END] ?? 0];
-  if (end - start < LONG) return;
-  if (typeof value === 'string') {
-    if (value.length >= LONG) found.push({ string: value, start, end });
-    return;
-  }
+/** Adds the long strings in the object or the list at `holder`, in their order. */
+const addLong = (source: JsonSource, holder: number, value: unknown, found: Found[]): void => {
   const members = value as Record<string | number, unknown>;
-  for (const { key, node: inner } of childrenOf(source, node)) {
-    addLong(source, inner, members[key], found);
+  for (const { key, node, end } of childrenOf(source, holder, LONG)) {
+    const member = members[key];
+    if (typeof member !== 'string') addLong(source, node, member, found);
+    else if (member.length >= LONG) {
+      found.push({ string: member, start: source.nodes[node + START] ?? 0, end });
+    }
   }
 };
 

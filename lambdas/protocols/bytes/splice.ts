@@ -66,17 +66,20 @@ const isHolder = ({ raw }: Written, start: number): boolean => {
   return code === OPEN_OBJECT || code === OPEN_LIST;
 };
 
-/** What is in an object or a list. */
-export const childrenOf = (text: Written, holder: number): Child[] => {
+/** What is in an object or a list, of at least so many bytes: a name takes longer to read than to pass over. */
+export const childrenOf = (text: Written, holder: number, least = 0): Child[] => {
   const { nodes } = text;
   const last = numberAt(nodes, holder, NEXT);
   const children: Child[] = [];
+  let index = -1;
   for (let node = holder + NODE; node < last; node = numberAt(nodes, node, NEXT)) {
+    index += 1;
+    const [value, end] = [numberAt(nodes, node, START), numberAt(nodes, node, END)];
+    if (end - value < least) continue;
     const name = numberAt(nodes, node, NAME);
     const isItem = name === -1;
-    const key = isItem ? children.length : nameOf(text, node);
-    const start = isItem ? numberAt(nodes, node, START) : name;
-    children.push({ node, key, start, end: numberAt(nodes, node, END) });
+    const key = isItem ? index : nameOf(text, node);
+    children.push({ node, key, start: isItem ? value : name, end });
   }
   return children;
 };
