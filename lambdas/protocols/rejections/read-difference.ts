@@ -50,7 +50,6 @@ const marksWithout = (name = ''): ModelDifference => ({ member: 'marks', without
  * and without quotation marks and their escapes. A rule knows only what no caller's mistake is rejected with.
  */
 const RULES: Rule[] = [
-  [/(adaptive) thinking is not supported on this model/, thinkingWithout],
   [
     /thinking\.type\.(\w{1,20}) is not supported(?:.{1,20}\. use thinking\.type\.(\w{1,20}))?/,
     thinkingWithout,

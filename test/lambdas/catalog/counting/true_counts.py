@@ -344,7 +344,7 @@ if len(sys.argv) > 2:
     print(json.dumps(truths))
     sys.exit()
 
-TOKENIZERS = ["o200k", *MODELS, "claude", "cl100k", *OTHERS, "gemma", "tekken"]
+TOKENIZERS = ["o200k", *MODELS, "claude", "cl100k", *OTHERS, "gemma", "tekken", "kimi"]
 texts = json.loads(subprocess.check_output(["node", "--input-type=module", "-e", TEXTS]))
 rows = {
     "requests": [{"digest": each["digest"], "counts": count_request(each["body"])} for each in texts["requests"]],
