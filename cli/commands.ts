@@ -11,32 +11,10 @@ import { REQUEST_COMMANDS } from './request-commands.ts';
 import { TOP } from './top.ts';
 import { USAGE_COMMANDS } from './usage-commands.ts';
 
-const PLAN_COLUMNS = [
-  'id',
-  'rpm',
-  'quota',
-  'period',
-  'concurrency',
-  'models',
-  'replay',
-  'state',
-  'loops',
-];
+const PLAN_COLUMNS = 'id rpm quota period concurrency models replay state loops'.split(' ');
 const PLAN_OPTIONS: OptionName[] = [
-  ...([
-    'rpm',
-    'quota',
-    'period',
-    'concurrency',
-    'model',
-    'replay',
-    'state',
-    'require',
-    'loops',
-    'max-wait-ms',
-    'priority',
-    'weight',
-  ] as const),
+  ...(['rpm', 'quota', 'period', 'concurrency', 'model', 'replay', 'state', 'require'] as const),
+  ...(['loops', 'max-wait-ms', 'priority', 'weight'] as const),
 ];
 const ID = { operands: { id: 'ID' } };
 

@@ -1,4 +1,4 @@
-import { type AdminClient, requestFor } from './admin-client.ts';
+import { type AdminClient, pagesOf, requestFor } from './admin-client.ts';
 import { CliError, usageError } from './cli-error.ts';
 import type { CommandInput } from './command.ts';
 import type { Env } from './connection.ts';
@@ -50,14 +50,10 @@ const addOurs = async (
 ): Promise<void> => {
   const range = { from: from.toISOString(), to: to.toISOString() };
   const { path } = requestFor('export', { format: 'ndjson' }, range);
-  for (let cursor = ''; ; ) {
-    const page = await send({ method: 'GET', path: path + cursor });
-    for (const row of isRows(page.data) ? page.data : []) {
+  for await (const { data } of pagesOf(send, { method: 'GET', path })) {
+    for (const row of isRows(data) ? data : []) {
       if (row.provider === upstream) addRecord(lines, row);
     }
-    const { next_cursor: next } = page;
-    if (typeof next !== 'string') return;
-    cursor = `&cursor=${encodeURIComponent(next)}`;
   }
 };
 
