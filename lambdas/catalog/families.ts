@@ -98,8 +98,8 @@ const KIMI = readWeights(
  */
 export const FAMILIES = {
   o200k: { weights: O200K, framing: [4.5, 4, 7, 3, 0, 0.896, 0.133, 1.048, 0.48, 1.003] },
-  // The same with the fixed prompt of its template, which states what the model is and its channels.
-  'gpt-oss': { weights: O200K, framing: [68, 4, 7, 3, 0, 0.896, 0.133, 1.048, 0.48, 1.003] },
+  // The same in harmony: a fixed prompt that names the model and its channels, and those of calls and results.
+  'gpt-oss': { weights: O200K, framing: [62, 4, 19, 3, 17, 0.896, 0.133, 1.048, 0.48, 1.003] },
   // Its template writes tools as OpenAI's does.
   kimi: { weights: KIMI, framing: [7, 4, 12, 3, 4, 0.896, 0.133, 1.048, 0.48, 1.018] },
   cl100k: { weights: CL100K, framing: [4.5, 4, 7, 3, 0, 3.043, 0, 1.111, 0.465, 1] },
