@@ -20,20 +20,16 @@ export type Edit = { path: readonly (string | number)[]; set?: unknown; remove?:
 export const set = (path: Edit['path'], value: unknown): Edit => ({ path, set: value });
 export const remove = (path: Edit['path']): Edit => ({ path, remove: true });
 
-/** The edits of a value, and of what is in it. `isFound`: the text has the value. */
-type Node = { edit: Edit | undefined; inner: Inner; isFound: boolean };
-type Inner = Map<string | number, Node>;
+/** The edits of a value, and of what is in it. */
+type Node = { edit?: Edit; inner: Map<string | number, Node>; isFound?: true };
 
 const nodeOf = (edits: readonly Edit[]): Node => {
-  const root: Node = { edit: undefined, inner: new Map(), isFound: true };
+  const root: Node = { inner: new Map() };
   for (const edit of edits) {
     let node = root;
     for (const key of edit.path) {
-      let next = node.inner.get(key);
-      if (!next) {
-        next = { edit: undefined, inner: new Map(), isFound: false };
-        node.inner.set(key, next);
-      }
+      const next: Node = node.inner.get(key) ?? { inner: new Map() };
+      if (next.inner.size === 0) node.inner.set(key, next);
       node = next;
     }
     node.edit = edit;
@@ -61,13 +57,44 @@ const nameOf = ({ raw, nodes }: Written, node: number): string => {
 /** What replaces a part of a text. */
 type Cut = { start: number; end: number; text: string };
 
+/** Cuts out the removed children, each with one comma next to it. */
+const removals = (children: Child[], isRemoved: (child: Child) => boolean, from: number): Cut[] => {
+  const cuts: Cut[] = [];
+  let kept: Child | undefined;
+  let start: number | undefined;
+  for (const child of children) {
+    if (isRemoved(child)) start ??= kept?.end ?? from + 1;
+    else {
+      if (start !== undefined) cuts.push({ start, end: child.start, text: kept ? ',' : '' });
+      [kept, start] = [child, undefined];
+    }
+  }
+  const last = children.at(-1);
+  if (start !== undefined && last) cuts.push({ start, end: last.end, text: '' });
+  return cuts;
+};
+
+/** Members of an object, or items behind the last one of a list. */
+const additions = ({ inner }: Node, isList: boolean): string => {
+  let added = '';
+  for (const [name, { edit, isFound }] of inner) {
+    if (isFound || !edit || edit.remove) continue;
+    const comma = added === '' ? '' : ',';
+    added += `${comma}${isList ? '' : `${JSON.stringify(name)}:`}${JSON.stringify(edit.set)}`;
+  }
+  return added;
+};
+
 const isHolder = ({ raw }: Written, start: number): boolean => {
   const code = codeAt(raw, start);
   return code === OPEN_OBJECT || code === OPEN_LIST;
 };
 
-/** What is in an object or a list, of at least so many bytes: a name takes longer to read than to pass over. */
-export const childrenOf = (text: Written, holder: number, least = 0): Child[] => {
+/**
+ * What is in an object or a list, of at least so many bytes. A name takes longer to read than to pass over: it is empty where it
+ * has fewer than `letters`.
+ */
+export const childrenOf = (text: Written, holder: number, least = 0, letters = 0): Child[] => {
   const { nodes } = text;
   const last = numberAt(nodes, holder, NEXT);
   const children: Child[] = [];
@@ -77,9 +104,11 @@ export const childrenOf = (text: Written, holder: number, least = 0): Child[] =>
     const [value, end] = [numberAt(nodes, node, START), numberAt(nodes, node, END)];
     if (end - value < least) continue;
     const name = numberAt(nodes, node, NAME);
-    const isItem = name === -1;
-    const key = isItem ? index : nameOf(text, node);
-    children.push({ node, key, start: isItem ? value : name, end });
+    if (name === -1) children.push({ node, key: index, start: value, end });
+    else {
+      const isLong = value - name >= letters + '"":'.length;
+      children.push({ node, key: isLong ? nameOf(text, node) : '', start: name, end });
+    }
   }
   return children;
 };
@@ -90,88 +119,33 @@ export const memberText = (text: Written, name: string): string => {
   return member ? textAt(text.raw, numberAt(text.nodes, member.node, START), member.end) : '';
 };
 
-/** Of a member with this name or a longer one: from its name to its value. */
-const shortestName = (inner: Inner): number => {
-  let shortest = Number.POSITIVE_INFINITY;
-  for (const key of inner.keys()) shortest = Math.min(shortest, String(key).length);
-  return shortest + '"":'.length;
-};
-
-/** Where an object's or a list's children begin and end, and whether one of them is kept. */
-type Holder = { from: number; to: number; isList: boolean; isKept: boolean };
-
-/** Adds what is set in a holder that does not have it: members before its others, items behind them. */
-const addInto = (inner: Inner, { from, to, isList, isKept }: Holder, cuts: Cut[]): void => {
-  let text = '';
-  for (const [name, { edit, isFound }] of inner) {
-    if (isFound || !edit || edit.remove) continue;
-    const comma = text === '' ? '' : ',';
-    text += `${comma}${isList ? '' : `${JSON.stringify(name)}:`}${JSON.stringify(edit.set)}`;
+/** Adds the cuts that make the edits within an object or a list. */
+const cutWithin = (text: Written, holder: number, within: Node, cuts: Cut[]): void => {
+  let [letters, removes] = [Number.POSITIVE_INFINITY, false];
+  for (const [key, { edit }] of within.inner) {
+    letters = Math.min(letters, String(key).length);
+    removes ||= edit?.remove === true;
   }
-  if (text === '') return;
-  const at = isList ? to : from;
-  if (isKept) text = isList ? `,${text}` : `${text},`;
-  cuts.push({ start: at, end: at, text });
-};
-
-/** A name, which is empty if it is too short. */
-const nameOver = (text: Written, node: number, shortest: number): string =>
-  numberAt(text.nodes, node, START) - numberAt(text.nodes, node, NAME) < shortest
-    ? ''
-    : nameOf(text, node);
-
-/** Adds the cuts that make the edits of a value. */
-const cutInto = (text: Written, node: number, { edit, inner }: Node, cuts: Cut[]): void => {
-  const start = numberAt(text.nodes, node, START);
-  if (edit) {
-    cuts.push({ start, end: numberAt(text.nodes, node, END), text: JSON.stringify(edit.set) });
-  } else if (isHolder(text, start)) cutWithin(text, node, inner, cuts);
-};
-
-/** What is cut out of an object or a list: a child goes with one comma next to it. */
-const createRemovals = (from: number, cuts: Cut[]) => {
-  let keptEnd: number | undefined;
-  let cutFrom: number | undefined;
-  return {
-    remove: (): void => {
-      cutFrom ??= keptEnd ?? from;
-    },
-    keep: (start: number, end: number): void => {
-      const text = keptEnd === undefined ? '' : ',';
-      if (cutFrom !== undefined) cuts.push({ start: cutFrom, end: start, text });
-      [keptEnd, cutFrom] = [end, undefined];
-    },
-    /** Returns whether anything is kept. */
-    end: (end: number): boolean => {
-      if (cutFrom !== undefined) cuts.push({ start: cutFrom, end, text: '' });
-      return keptEnd !== undefined;
-    },
-  };
-};
-
-/** Adds the cuts that make the edits within an object or a list; of its names it reads only those long enough for one of them. */
-const cutWithin = (text: Written, holder: number, inner: Inner, cuts: Cut[]): void => {
-  const { nodes } = text;
-  const from = numberAt(nodes, holder, START) + 1;
-  const isList = codeAt(text.raw, from - 1) === OPEN_LIST;
-  const shortest = isList ? 0 : shortestName(inner);
-  const removals = createRemovals(from, cuts);
-  const last = numberAt(nodes, holder, NEXT);
-  let [index, end] = [0, from];
-  for (let node = holder + NODE; node < last; node = numberAt(nodes, node, NEXT)) {
-    const start = numberAt(nodes, node, isList ? START : NAME);
-    const within = inner.get(isList ? index : nameOver(text, node, shortest));
-    index += 1;
-    end = numberAt(nodes, node, END);
-    if (within) within.isFound = true;
-    if (within?.edit?.remove) removals.remove();
-    else {
-      removals.keep(start, end);
-      if (within) cutInto(text, node, within, cuts);
+  const children = childrenOf(text, holder, 0, letters);
+  for (const { key, node, end } of children) {
+    const inner = within.inner.get(key);
+    if (!inner) continue;
+    inner.isFound = true;
+    const start = numberAt(text.nodes, node, START);
+    if (!inner.edit && isHolder(text, start)) cutWithin(text, node, inner, cuts);
+    else if (inner.edit && !inner.edit.remove) {
+      cuts.push({ start, end, text: JSON.stringify(inner.edit.set) });
     }
   }
-  const to = numberAt(nodes, holder, END) - 1;
-  addInto(inner, { from, to, isList, isKept: removals.end(end) }, cuts);
+  const from = numberAt(text.nodes, holder, START);
+  const isRemoved = ({ key }: Child) => within.inner.get(key)?.edit?.remove === true;
+  if (removes) cuts.push(...removals(children, isRemoved, from));
+  const isList = codeAt(text.raw, from) === OPEN_LIST;
+  const added = additions(within, isList);
+  if (added === '') return;
+  const comma = children.every(isRemoved) ? '' : ',';
+  const at = isList ? numberAt(text.nodes, holder, END) - 1 : from + 1;
+  cuts.push({ start: at, end: at, text: isList ? comma + added : added + comma });
 };
 
 /** By their places; what is added comes before what is cut out at the same one. */
@@ -180,7 +154,7 @@ const inOrder = (cuts: Cut[]): Cut[] =>
 
 const cutsOf = (text: Written, edits: readonly Edit[]): Cut[] => {
   const cuts: Cut[] = [];
-  cutWithin(text, 0, nodeOf(edits).inner, cuts);
+  cutWithin(text, 0, nodeOf(edits), cuts);
   return inOrder(cuts);
 };
 
