@@ -25,8 +25,8 @@ const isHistory = ({ options }: CommandInput): boolean =>
 const USUAL_ROWS = 100;
 
 /** A table of names has the highest; a file and JSON have all. */
-const limitOf = ({ options: { by, csv, json } }: CommandInput) =>
-  by === undefined || by === 'day' || csv || json ? {} : { limit: USUAL_ROWS };
+const limitOf = ({ options: { by, csv, json, limit } }: CommandInput) =>
+  by === undefined || by === 'day' || csv || json || limit ? {} : { limit: USUAL_ROWS };
 
 const namesOf = ({ options: { by } }: CommandInput): string[] => {
   if (by === undefined) return ROW_NAMES;

@@ -128,8 +128,11 @@ const ToAdmin = z.object({ request: z.object({ url: z.string().startsWith('/admi
 subscribe('http.server.request.start', (message) => {
   const socket = socketOf(message);
   if (!socket) return;
-  if (ToAdmin.safeParse(message).success) admin.add(socket);
-  else admin.delete(socket);
+  if (ToAdmin.safeParse(message).success) {
+    admin.add(socket);
+    return;
+  }
+  admin.delete(socket);
   const { response } = WithResponse.safeParse(message).data ?? {};
   if (response && watchedPorts.has(socket.localPort ?? 0)) watchCompressed(response);
 });
