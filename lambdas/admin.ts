@@ -9,7 +9,6 @@ import { bundledModels } from './catalog/bundled-models.ts';
 import { createAdmin } from './create-admin.ts';
 import { type AdminEnv, readAdminEnv } from './env.ts';
 import type { HttpEvent } from './http/read-event.ts';
-import { writeWhole } from './http/write-response.ts';
 import { createDynamoClient } from './stores/dynamo/client.ts';
 import { createDynamoProjectStore } from './stores/dynamo/project-store.ts';
 import { createDynamoStores } from './stores/dynamo/stores.ts';
@@ -84,10 +83,5 @@ const admin = createAdmin({
 type Scheduled = { job: 'history' };
 
 /** The admin function on AWS: operators' requests, and the schedule that brings the history up to date. */
-export const handler: unknown = awslambda.streamifyResponse(
-  async (event: HttpEvent | Scheduled, stream, context) => {
-    if (!('job' in event)) return writeWhole(stream, await admin.handler(event, context));
-    await admin.history.run();
-    stream.end();
-  },
-);
+export const handler = async (event: HttpEvent | Scheduled, context: object): Promise<unknown> =>
+  'job' in event ? admin.history.run() : admin.handler(event, context);

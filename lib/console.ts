@@ -3,6 +3,7 @@ import {
   AuthorizationType,
   type CfnAuthorizer,
   CognitoUserPoolsAuthorizer,
+  LambdaIntegration,
   type RestApi,
 } from 'aws-cdk-lib/aws-apigateway';
 import {
@@ -23,7 +24,6 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import { removalOf } from './function-parts.ts';
-import { streamFrom } from './public-endpoints.ts';
 import type { Stage } from './stage.ts';
 
 export type ConsoleProps = { stage: Stage; restApi: RestApi };
@@ -145,7 +145,7 @@ export class Console extends Construct {
 
   /** Routes the page, its files, the document of the API and the page's calls to the admin function. */
   addRoutes(restApi: RestApi, admin: IFunction): void {
-    const integration = streamFrom(admin);
+    const integration = new LambdaIntegration(admin, { allowTestInvoke: false });
     const page = restApi.root.addResource('dashboard');
     const file = page.addResource('{file}');
     for (const resource of [page, file, restApi.root.addResource('openapi.json')]) {

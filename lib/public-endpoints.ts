@@ -98,19 +98,13 @@ export class PublicEndpoints extends Construct {
    * second kind of password to distribute, rotate or lose.
    */
   addAdminRoutes(admin: IFunction): void {
+    const integration = new LambdaIntegration(admin, { allowTestInvoke: false });
     this.restApi.root
       .addResource('admin')
       .addResource('{proxy+}')
-      .addMethod('ANY', streamFrom(admin), { authorizationType: AuthorizationType.IAM });
+      .addMethod('ANY', integration, { authorizationType: AuthorizationType.IAM });
   }
 }
-
-/** The admin function's responses as it writes them: in the buffered mode a REST API passes text only, and nothing compressed. */
-export const streamFrom = (admin: IFunction): LambdaIntegration =>
-  new LambdaIntegration(admin, {
-    responseTransferMode: ResponseTransferMode.STREAM,
-    allowTestInvoke: false,
-  });
 
 /** The address without a trailing slash, so that paths can be appended. */
 export const hostOnly = (url: string): string => `https://${Fn.select(2, Fn.split('/', url))}`;

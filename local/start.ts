@@ -230,6 +230,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     members: options.members,
     mayReachInner: options.mayReachInner,
     console: createLocalConsole(token),
+    isStreamed: true,
     settledUntil: inFlight.settledUntil,
     log,
     clock,

@@ -2,10 +2,7 @@ import type { TextReply } from '../endpoints/endpoint.ts';
 import { methodNotAllowed } from '../http/read-address.ts';
 import type { HttpRequest } from '../http/read-event.ts';
 import type { Received } from '../http/stages.ts';
-import type { Clock } from '../support/clock.ts';
 import { notFound } from '../support/errors.ts';
-import type { RandomBytes } from '../support/ids.ts';
-import type { Log } from '../support/log.ts';
 import { CONSOLE_PATH, CONTRACT_PATH, type ConsoleParts, type ConsoleSettings } from './console.ts';
 import { type AdminHandler, withMiddlewares } from './create-admin-handler.ts';
 
@@ -81,7 +78,7 @@ const createServe = ({ readFiles, settings }: ConsoleParts) => {
   };
 };
 
-type Options = { console: ConsoleParts; log: Log; clock: Clock; randomBytes: RandomBytes };
+type Options = { console: ConsoleParts } & Parameters<typeof withMiddlewares>[0];
 
 /** Serves the console's page and files, which need no operator. */
 export const createConsoleHandler = ({ console, ...options }: Options): AdminHandler => {

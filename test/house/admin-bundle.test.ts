@@ -35,12 +35,8 @@ const UNSIGNED = {
 /** Result of the bundle for one event, in a fresh process without node_modules. */
 const send = (event: object): unknown => {
   const script =
-    'let head;' +
-    'const out = new (require("node:stream").PassThrough)();' +
-    'globalThis.awslambda = { streamifyResponse: (handler) => handler,' +
-    '  HttpResponseStream: { from: (stream, prelude) => { head = prelude; return stream; } } };' +
-    'require(process.argv[1]).handler(JSON.parse(process.argv[2]), out, {})' +
-    '.then(() => console.log(JSON.stringify({ ...head, body: String(out.read()) })))';
+    'require(process.argv[1]).handler(JSON.parse(process.argv[2]), {})' +
+    '.then((answer) => console.log(JSON.stringify(answer)))';
   const run = spawnSync(process.execPath, ['-e', script, file, JSON.stringify(event)], {
     encoding: 'utf8',
     env: { ...env, AWS_REGION: 'eu-central-1' },

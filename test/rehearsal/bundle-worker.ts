@@ -64,7 +64,12 @@ const serve = async ({ id, event, remainingMs }: Invocation) => {
       done();
     },
   });
-  await handler(event, out, context);
+  // The admin function has no response stream.
+  const isStreaming = 'rawPath' in event;
+  const result = await (isStreaming ? handler(event, out, context) : handler(event, context));
+  // Of the schedule's event the result is not read.
+  const { statusCode, body } = { ...(result as { statusCode?: number; body?: string }) };
+  if (!isStreaming) return { status: statusCode, text: body };
   return { status: statuses.get(out), text: Buffer.concat(chunks).toString() };
 };
 

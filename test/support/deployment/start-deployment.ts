@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { buffer } from 'node:stream/consumers';
-import { gzipSync } from 'node:zlib';
 import type { Template } from 'aws-cdk-lib/assertions';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import * as z from 'zod';
@@ -75,8 +74,7 @@ const readTemplate = (resources: Resources) => {
 
 const integrateAdmin = (handler: AdminHandler) => async (event: APIGatewayProxyEvent) => {
   const { statusCode: status, headers, body } = await handler(event, {});
-  const bytes = headers['content-encoding'] === 'gzip' ? gzipSync(String(body)) : String(body);
-  return new Response(bytes, { status, headers });
+  return new Response(String(body), { status, headers });
 };
 
 const integrateRouter = (baseUrl: string) => async (event: APIGatewayProxyEvent) =>
@@ -95,7 +93,7 @@ const serve = (hosts: Record<string, Host>) => {
     if (!host) throw new Error(`No host ${incoming.headers.host}.`);
     const answer = await host(incoming, await buffer(incoming));
     outgoing.writeHead(answer.status, Object.fromEntries(answer.headers));
-    outgoing.end(Buffer.from(await answer.arrayBuffer()));
+    outgoing.end(await answer.text());
   };
   return listen(createServer(createCertificate(Object.keys(hosts)), respond), acceptsAll);
 };
