@@ -6,12 +6,18 @@ import { EXIT_CODES } from '../../cli/cli-error.ts';
 import { COMMANDS } from '../../cli/commands.ts';
 import { BODIES } from '../../lambdas/admin/input.ts';
 import { QUERIES } from '../../lambdas/admin/queries.ts';
-import { useRouter } from '../support/local.ts';
+import { post, useRouter } from '../support/local.ts';
 import { runCli } from '../support/run-cli.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const router = useRouter();
 const folder = temporaryFolder('help');
+
+const askFor = (content: string): Promise<Response> =>
+  post(router(), '/v1/chat/completions', {
+    model: 'aurora/scribe-1',
+    messages: [{ role: 'user', content }],
+  });
 
 /** The words after the program's name, with its files in a folder of the test. */
 const exampleIn = (help: string): string[] => {
@@ -49,15 +55,8 @@ test('docs/admin.md has the exit codes of the code', () => {
 });
 
 test('admin requests list has the requests of a model, target and fault, and admin incidents what they fail at', async () => {
-  const { baseUrl, key } = router();
-  const sent = await fetch(`${baseUrl}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({
-      model: 'aurora/scribe-1',
-      messages: [{ role: 'user', content: 'fault status=503' }],
-    }),
-  });
+  const { baseUrl } = router();
+  const sent = await askFor('fault status=503');
   expect(sent.status).toBe(503);
   await sent.text();
   const admin = async (...words: string[]) => (await runCli([...words, '--url', baseUrl])).out;
@@ -71,16 +70,9 @@ test('admin requests list has the requests of a model, target and fault, and adm
 }, 60_000);
 
 test('admin requests list --follow prints each further request once, and none that was there', async () => {
-  const { baseUrl, key } = router();
+  const { baseUrl } = router();
   const ask = async () => {
-    const response = await fetch(`${baseUrl}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        model: 'aurora/scribe-1',
-        messages: [{ role: 'user', content: 'say hello' }],
-      }),
-    });
+    const response = await askFor('say hello');
     await response.text();
     return response.headers.get('x-request-id');
   };
