@@ -63,8 +63,6 @@ export type AdminParts = {
   log: Log;
   clock: Clock;
   randomBytes: RandomBytes;
-  /** Whether responses go out as bytes, so that they may be compressed. @default as text, as a REST API passes them */
-  isStreamed?: boolean | undefined;
   /** When the records of all earlier requests are written, @default an hour ago */
   settledUntil?: (() => number) | undefined;
 };

@@ -18,7 +18,7 @@ import { MAX_ID_LENGTH } from './input.ts';
 import type { AdminRequest, AdminRoute, PlainReply } from './operation.ts';
 import { authorize, type Identity } from './roles.ts';
 
-/** Responds in one piece: to a Lambda function as it is, to the local server through `writeWhole`. */
+/** Responds in one piece: to a Lambda function as it is, and to the local server, which writes it. */
 export type AdminHandler = (event: Delivered, context: object) => Promise<PlatformResponse>;
 
 export type AdminHandlerOptions = {
@@ -33,8 +33,6 @@ export type AdminHandlerOptions = {
   log: Log;
   clock: Clock;
   randomBytes: RandomBytes;
-  /** Whether responses go out as bytes, so that they may be compressed. @default as text */
-  isStreamed?: boolean | undefined;
 };
 
 /** The stages of a request after `Received`; each function takes the stage before its own. */
@@ -115,12 +113,7 @@ type AdminContext = InvocationContext & { identity: Identity | undefined };
 
 /** Serves requests behind the router's middlewares; errors use the envelope of the chat protocol. */
 export const withMiddlewares = (
-  {
-    log,
-    clock,
-    randomBytes,
-    isStreamed = false,
-  }: Pick<AdminHandlerOptions, 'log' | 'clock' | 'randomBytes' | 'isStreamed'>,
+  { log, clock, randomBytes }: Pick<AdminHandlerOptions, 'log' | 'clock' | 'randomBytes'>,
   serve: (received: Received, context: object) => Promise<PlainReply>,
 ): AdminHandler => {
   const handler = middy<Received, PlainReply>({ timeoutEarlyInMillis: 0 })
@@ -130,7 +123,7 @@ export const withMiddlewares = (
         randomBytes,
         readAddress: (path) => ({ path, protocol: callerProtocols.chat, routes: [] }),
       }),
-      writeReply({ log, isStreamed }),
+      writeReply({ log }),
       accessLog({ log, clock }),
       errorEnvelope({ log }),
     ])

@@ -24,14 +24,13 @@ const acceptsGzip = ({ headers }: HttpRequest): boolean => {
   return weight > 0 && weight >= weightOf('identity', accepted);
 };
 
-/** The headers of a body that may be compressed: every stream, and a text of some length. */
-export const encodingHeaders = (
-  request: HttpRequest,
-  body: PlatformResponse['body'],
-): Record<string, string> => {
-  if (typeof body === 'string' && body.length < MIN_LENGTH) return {};
-  const vary = 'accept-encoding';
-  return acceptsGzip(request) ? { 'content-encoding': 'gzip', vary } : { vary };
+/** The response as its client takes it: every stream, and a text of some length, may be compressed. */
+export const encoded = (request: HttpRequest, response: PlatformResponse): PlatformResponse => {
+  const { headers, body } = response;
+  if (typeof body === 'string' && body.length < MIN_LENGTH) return response;
+  const vary = ['accept-encoding', headers.vary].filter(Boolean).join(', ');
+  const encoding = acceptsGzip(request) ? { 'content-encoding': 'gzip', vary } : { vary };
+  return { ...response, headers: { ...headers, ...encoding } };
 };
 
 export const isGzip = ({ headers }: Pick<PlatformResponse, 'headers'>): boolean =>
@@ -40,7 +39,7 @@ export const isGzip = ({ headers }: Pick<PlatformResponse, 'headers'>): boolean 
 /** Higher levels save a tenth of a stream's bytes, and take twice the CPU for a long text. */
 const LEVEL = 1;
 
-export const gzipText = (text: string): Buffer => gzipSync(text, { level: LEVEL });
+export const gzipText = (text: string, level = LEVEL): Buffer => gzipSync(text, { level });
 
 /**
  * A stream whose every write reaches `stream` at once as gzip. `Z_SYNC_FLUSH` ends each with an empty stored block, at which

@@ -1,5 +1,4 @@
 import type { Writable } from 'node:stream';
-import { gzipSync } from 'node:zlib';
 import { encodePieces } from '../support/bytes.ts';
 import { gzipInto, gzipText, isGzip } from './content-encoding.ts';
 import type { PlatformResponse, Texts } from './stages.ts';
@@ -47,16 +46,20 @@ const end = (stream: Writable, source: Writable): Promise<void> =>
     source.end();
   });
 
-/** Writes a response to the platform's stream. `Readable.from` and `pipeline` took a tenth of a short stream's CPU. */
+/**
+ * Writes a response to the platform's stream. `Readable.from` and `pipeline` took a tenth of a short stream's CPU.
+ * @param level of compression, of a response of one piece
+ */
 export const writeResponse = async (
   target: Writable,
   { body, after: _, ...prelude }: PlatformResponse,
+  level?: number,
 ): Promise<void> => {
   const stream = awslambda.HttpResponseStream.from(target, prelude);
   const isCompressed = isGzip(prelude);
   if (typeof body === 'string') {
     // Sends the head, also before an empty body, which `end` would not.
-    if (isCompressed) stream.write(gzipText(body));
+    if (isCompressed) stream.write(gzipText(body, level));
     else write(stream, body);
     await end(stream, stream);
     return;
@@ -65,18 +68,4 @@ export const writeResponse = async (
   const source = isCompressed ? gzipInto(stream) : stream;
   await writeTexts(source, body);
   await end(stream, source);
-};
-
-/**
- * Writes a response of one piece. A page is worth more CPU than a response of the router: at level 6 the console's files
- * are a tenth smaller than there.
- */
-export const writeWhole = async (
-  target: Writable,
-  { body, after: _, ...prelude }: PlatformResponse,
-): Promise<void> => {
-  const stream = awslambda.HttpResponseStream.from(target, prelude);
-  if (isGzip(prelude)) stream.write(gzipSync(String(body), { level: 6 }));
-  else write(stream, String(body));
-  await end(stream, stream);
 };

@@ -3,7 +3,7 @@ import { formatSse, type MessageBatches, type SseMessage } from '../../protocols
 import { toApiError } from '../../support/errors.ts';
 import { suffixOf } from '../../support/ids.ts';
 import type { Log } from '../../support/log.ts';
-import { encodingHeaders } from '../content-encoding.ts';
+import { encoded } from '../content-encoding.ts';
 import { describeFailure } from '../describe-failure.ts';
 import type { HttpRequest } from '../read-event.ts';
 import type { PlatformResponse, Received, Texts } from '../stages.ts';
@@ -120,17 +120,8 @@ type WriteOptions = {
   log: Log;
   /** Origins whose pages may read replies. @default none */
   corsOrigins?: readonly string[] | undefined;
-  /**
-   * Whether `writeResponse` sends what this returns, which compresses it.
-   * @default false
-   */
+  /** Whether `writeResponse` sends what this returns, as bytes. @default as text, as a REST API passes it */
   isStreamed?: boolean;
-};
-
-/** Names the headers of the request that the reply depends on. */
-const varyOf = (...parts: Record<string, string>[]) => {
-  const names = parts.flatMap(({ vary }) => vary ?? []);
-  return names.length > 0 && { vary: names.join(', ') };
 };
 
 const textOf = (reply: Exclude<Reply, StreamReply>): string => {
@@ -162,14 +153,13 @@ export const writeReply = (options: WriteOptions) => {
     const { headers, body } = encodeBody(received, reply, options);
     const ids = { 'x-request-id': requestId, 'request-id': requestId };
     const cors = corsHeaders(options.corsOrigins ?? [], received.request, reply);
-    const encoding = options.isStreamed ? encodingHeaders(received.request, body) : {};
-    const all = { ...headers, ...cors, ...encoding, ...varyOf(encoding, cors) };
     const response = {
       statusCode: reply.status,
-      headers: { ...all, ...reply.headers, ...ids },
+      headers: { ...headers, ...cors, ...reply.headers, ...ids },
       body,
+      ...('after' in reply && { after: reply.after }),
     };
-    return 'after' in reply ? { ...response, after: reply.after } : response;
+    return options.isStreamed ? encoded(received.request, response) : response;
   };
   const writeReplyAfter = (invocation: {
     event: Received;
