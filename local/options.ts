@@ -3,7 +3,7 @@ import { PROGRAM } from '#program';
 import type { Receiver } from '../lambdas/alerts/deliver.ts';
 import { readHeaders } from '../lambdas/otlp/post.ts';
 import { readSigningSecret } from '../lambdas/webhooks/sign.ts';
-import { UsageError } from './usage-error.ts';
+import { fixable, UsageError } from './usage-error.ts';
 
 /** Environment variable with the secret of the operator of a router that other machines reach. */
 const ADMIN_SECRET = 'MODEL_ROUTER_ADMIN_SECRET';
@@ -52,32 +52,27 @@ const readNumber = (text: string, name: string, max: number): number => {
   throw new UsageError(`Invalid ${name} '${text}': must be a whole number from 0 to ${max}.`);
 };
 
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+const OPTIONS = {
+  port: { type: 'string' },
+  host: { type: 'string', default: DEFAULT_HOST },
+  data: { type: 'string' },
+  otlp: { type: 'string' },
+  alerts: { type: 'string' },
+  slack: { type: 'string' },
+  'inner-webhooks': { type: 'boolean', default: false },
+  catalog: { type: 'string' },
+  secrets: { type: 'string' },
+  delay: { type: 'string', default: DEFAULT_DELAY_MS },
+  json: { type: 'boolean', default: false },
+  version: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const;
 
-const parse = (args: string[]) => {
-  try {
-    return parseArgs({
-      args,
-      options: {
-        port: { type: 'string' },
-        host: { type: 'string', default: DEFAULT_HOST },
-        data: { type: 'string' },
-        otlp: { type: 'string' },
-        alerts: { type: 'string' },
-        slack: { type: 'string' },
-        'inner-webhooks': { type: 'boolean', default: false },
-        catalog: { type: 'string' },
-        secrets: { type: 'string' },
-        delay: { type: 'string', default: DEFAULT_DELAY_MS },
-        json: { type: 'boolean', default: false },
-        version: { type: 'boolean', default: false },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
-    }).values;
-  } catch (cause) {
-    throw new UsageError(`${messageOf(cause)}\n\n${USAGE}`, { cause });
-  }
-};
+const parse = (args: string[]) =>
+  fixable(
+    () => parseArgs({ args, options: OPTIONS }).values,
+    (message) => `${message}\n\n${USAGE}`,
+  );
 
 const readOwnFiles = ({ catalog, secrets }: { catalog?: string; secrets?: string }) => {
   if (catalog !== undefined) return { catalog, secrets };
@@ -105,30 +100,19 @@ type Env = {
   OTEL_EXPORTER_OTLP_HEADERS?: string | undefined;
 };
 
-const isAddress = (url: string): boolean =>
-  URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
-
-const readCollectorHeaders = (text: string) => {
-  try {
-    return readHeaders(text);
-  } catch (cause) {
-    throw new UsageError(`OTEL_EXPORTER_OTLP_HEADERS: ${messageOf(cause)}`, { cause });
-  }
+const readAddress = (url: string, name: string, example = 'https://example.com'): string => {
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
+  throw new UsageError(`Invalid ${name} '${url}': must be an address such as ${example}.`);
 };
 
 const readCollector = (url: string | undefined, { OTEL_EXPORTER_OTLP_HEADERS = '' }: Env) => {
   if (url === undefined) return undefined;
-  if (isAddress(url)) {
-    return { endpoint: url, headers: readCollectorHeaders(OTEL_EXPORTER_OTLP_HEADERS) };
-  }
-  throw new UsageError(
-    `Invalid --otlp '${url}': must be an address such as http://127.0.0.1:4318.`,
+  const endpoint = readAddress(url, '--otlp', 'http://127.0.0.1:4318');
+  const headers = fixable(
+    () => readHeaders(OTEL_EXPORTER_OTLP_HEADERS),
+    (message) => `OTEL_EXPORTER_OTLP_HEADERS: ${message}`,
   );
-};
-
-const readAddress = (url: string, name: string): string => {
-  if (isAddress(url)) return url;
-  throw new UsageError(`Invalid ${name} '${url}': must be an address such as https://example.com.`);
+  return { endpoint, headers };
 };
 
 const readReceivers = (
@@ -138,11 +122,10 @@ const readReceivers = (
   const receivers: Receiver[] = [];
   if (slack !== undefined) receivers.push({ form: 'slack', url: readAddress(slack, '--slack') });
   if (alerts === undefined) return receivers;
-  try {
-    readSigningSecret(secret);
-  } catch (cause) {
-    throw new UsageError(`${ALERT_SECRET}: ${messageOf(cause)}`, { cause });
-  }
+  fixable(
+    () => readSigningSecret(secret),
+    (message) => `${ALERT_SECRET}: ${message}`,
+  );
   return [...receivers, { form: 'webhook', url: readAddress(alerts, '--alerts'), secret }];
 };
 

@@ -2,9 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { parseModels } from '../lambdas/catalog/parse-models.ts';
 import { missingCredentials } from './local-catalog.ts';
 import type { LocalOptions } from './start.ts';
-import { UsageError } from './usage-error.ts';
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : `${error}`);
+import { fixable, messageOf, UsageError } from './usage-error.ts';
 
 const readJson = async (path: string): Promise<unknown> => {
   try {
@@ -17,13 +15,8 @@ const readJson = async (path: string): Promise<unknown> => {
 };
 
 /** Prefixes the error of `parse` with the path. */
-const inFile = <T>(path: string, parse: () => T): T => {
-  try {
-    return parse();
-  } catch (cause) {
-    throw new UsageError(`${path}: ${messageOf(cause)}`, { cause });
-  }
-};
+const inFile = <T>(path: string, parse: () => T): T =>
+  fixable(parse, (message) => `${path}: ${message}`);
 
 /** What no header can carry. Not the value: this is the file of credentials. */
 const faultOf = (value: unknown): string | undefined => {

@@ -3,9 +3,9 @@
  * its data): `npm run prices -- my-models.json`, by default the shipped catalog.
  */
 import { readFileSync } from 'node:fs';
-import { calcPrice } from '@pydantic/genai-prices';
 import { type Model, parseModels, type Target } from '../lambdas/catalog/parse-models.ts';
 import { pricesOf, type TokenKind, versionOn } from '../lambdas/money/prices.ts';
+import { priceIn, rowOf } from './price-table.ts';
 
 const SHIPPED = new URL('../lambdas/catalog/models.json', import.meta.url);
 
@@ -21,21 +21,12 @@ const TABLE_KINDS: [kind: TokenKind, name: string][] = [
 
 type Row = { model: string; target: string; kind: string; catalog: string; table: string };
 
-const priceIn = (price: unknown): number | undefined => {
-  if (typeof price === 'number') return price;
-  const base = (price as { base?: unknown } | undefined)?.base;
-  return typeof base === 'number' ? base : undefined;
-};
-
 const NO_ENTRY = 'not in the table';
 
 /** The kinds of a target whose price is another one in the table, or missing in either. */
 const differencesOf = (model: Model, target: Target, day: string): Row[] => {
   const place = { model: model.id, target: `${target.upstream}/${target.model}` };
-  const { href } = new URL(target.baseUrl);
-  const known =
-    calcPrice({ input_tokens: 1 }, target.model, { providerApiUrl: href }) ??
-    calcPrice({ input_tokens: 1 }, target.model);
+  const known = rowOf(target);
   if (!known) return [{ ...place, kind: '-', catalog: '-', table: NO_ENTRY }];
   const version = versionOn(pricesOf(model, target), day);
   const vendorWrites = version.cache_write_30m === undefined ? 'cache_write_30m' : 'cache_write_5m';

@@ -5,3 +5,18 @@ export class UsageError extends Error {
     this.name = 'UsageError';
   }
 }
+
+export const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
+
+/** Runs what fails by what the user gave. @throws UsageError with what `textOf` makes of the message */
+export const fixable = <Value>(
+  run: () => Value,
+  textOf: (message: string) => string = (message) => message,
+): Value => {
+  try {
+    return run();
+  } catch (cause) {
+    throw new UsageError(textOf(messageOf(cause)), { cause });
+  }
+};

@@ -1,6 +1,6 @@
-import { calcPrice } from '@pydantic/genai-prices';
 import * as z from 'zod';
 import type { Model, Target } from '../../lambdas/catalog/catalog.ts';
+import { priceIn, rowOf } from '../price-table.ts';
 import type { Note } from './imported.ts';
 
 const amount = z.number().nonnegative().nullish();
@@ -22,27 +22,19 @@ export type Facts = z.infer<typeof Facts>;
 /** 0.0000025 a token is 2.5 a million, without the error of binary fractions. */
 const aMillion = (price: number): number => Number((price * 1e6).toPrecision(12));
 
-const numberIn = (price: unknown): number | undefined => {
-  if (typeof price === 'number') return price;
-  const base = z.object({ base: z.number() }).safeParse(price);
-  return base.data?.base;
-};
+/** Members that are prices, by their names in a public table. */
+const PRICES = {
+  input: ['input_cost_per_token', 'input_mtok'],
+  output: ['output_cost_per_token', 'output_mtok'],
+  cached: ['cache_read_input_token_cost', 'cache_read_mtok'],
+} as const;
+export const PRICE_MEMBERS = Object.values(PRICES).map(([member]) => member);
 
-/** A public table of prices, as `npm run prices` compares with. */
-const inTable = ({ model, baseUrl }: Pick<Target, 'model' | 'baseUrl'>) => {
-  const found =
-    calcPrice({ input_tokens: 1 }, model, { providerApiUrl: baseUrl }) ??
-    calcPrice({ input_tokens: 1 }, model);
-  return {
-    context: found?.model.context_window,
-    input: numberIn(found?.model_price.input_mtok),
-    output: numberIn(found?.model_price.output_mtok),
-    cached: numberIn(found?.model_price.cache_read_mtok),
-  };
-};
 export type Prices = { input: number; output: number; cached?: number };
 export type Known = {
-  sizes: Pick<Model, 'context_length' | 'max_output_tokens' | 'streaming' | 'tools' | 'vision'>;
+  /** Members of the model in the catalog; a price that is not known is 0. */
+  members: Pick<Model, 'context_length' | 'max_output_tokens' | 'streaming' | 'tools' | 'vision'> &
+    Pick<Model, 'input_price_per_m' | 'output_price_per_m' | 'cached_input_price_per_m'>;
   /** Undefined if none is known. */
   prices: Prices | undefined;
   assumed: Note[];
@@ -56,17 +48,19 @@ const firstOf = <Name extends keyof Facts>(sources: Facts[], name: Name) =>
   sources.find((source) => source[name] !== undefined && source[name] !== null)?.[name] ??
   undefined;
 
-const pricesIn = (sources: Facts[], table: ReturnType<typeof inTable>): Prices | undefined => {
-  const stated = (
-    name: 'input_cost_per_token' | 'output_cost_per_token' | 'cache_read_input_token_cost',
-  ) => {
-    const price = firstOf(sources, name);
-    return price === undefined ? undefined : aMillion(price);
-  };
-  const input = stated('input_cost_per_token') ?? table.input;
-  const output = stated('output_cost_per_token') ?? table.output;
+type Row = ReturnType<typeof rowOf>;
+
+const priceOf = (sources: Facts[], row: Row, kind: keyof typeof PRICES): number | undefined => {
+  const [member, name] = PRICES[kind];
+  const stated = firstOf(sources, member);
+  return stated === undefined ? priceIn(row?.model_price[name]) : aMillion(stated);
+};
+
+const pricesIn = (sources: Facts[], row: Row): Prices | undefined => {
+  const input = priceOf(sources, row, 'input');
+  const output = priceOf(sources, row, 'output');
   if (input === undefined || output === undefined) return undefined;
-  const cached = stated('cache_read_input_token_cost') ?? table.cached;
+  const cached = priceOf(sources, row, 'cached');
   return { input, output, ...(cached !== undefined && { cached }) };
 };
 
@@ -76,7 +70,7 @@ export const knownOf = (
   target: Pick<Target, 'model' | 'baseUrl'>,
   place: string,
 ): Known => {
-  const table = inTable(target);
+  const row = rowOf(target);
   const assumed: Note[] = [];
   const orAssumed = <Value extends number | boolean>(
     member: string,
@@ -88,33 +82,30 @@ export const knownOf = (
     assumed.push({ place: `${place}.${member}`, reason: `${value}: ${reason}` });
     return value;
   };
-  const prices = pricesIn(sources, table);
+  const prices = pricesIn(sources, row);
   if (prices === undefined) {
     const reason =
       'no price is known: costs are marked as incomplete, and requests under a budget get 400';
     assumed.push({ place: `${place}.input_price_per_m`, reason });
   }
-  const stated = firstOf(sources, 'max_input_tokens') ?? table.context;
   const context = orAssumed(
     'context_length',
-    stated,
+    firstOf(sources, 'max_input_tokens') ?? row?.model.context_window,
     CONTEXT,
     'the file and the table of prices have none',
   );
   const output = firstOf(sources, 'max_output_tokens') ?? firstOf(sources, 'max_tokens');
-  const tools = firstOf(sources, 'supports_function_calling');
-  const vision = firstOf(sources, 'supports_vision');
+  const [tools, vision] = [
+    firstOf(sources, 'supports_function_calling'),
+    firstOf(sources, 'supports_vision'),
+  ];
+  const unlimited = 'what a response gets if its request names no limit';
   return {
-    sizes: {
+    members: {
       context_length: context,
       max_output_tokens: Math.min(
         context,
-        orAssumed(
-          'max_output_tokens',
-          output,
-          OUTPUT,
-          'what a response gets if its request names no limit',
-        ),
+        orAssumed('max_output_tokens', output, OUTPUT, unlimited),
       ),
       streaming: true,
       tools: orAssumed('tools', tools, true, 'the provider rejects them if the model has none'),
@@ -124,6 +115,9 @@ export const knownOf = (
         true,
         'the provider rejects images if the model has none',
       ),
+      input_price_per_m: prices?.input ?? 0,
+      output_price_per_m: prices?.output ?? 0,
+      ...(prices?.cached !== undefined && { cached_input_price_per_m: prices.cached }),
     },
     prices,
     assumed,

@@ -48,6 +48,9 @@ export type Imported = {
   assumed: Note[];
 };
 
+/** The form of a model's id. */
+export const ID = /^[^/\s'"`$\\\p{C}]+\/[^\s'"`$\\\p{C}]+$/u;
+
 /** Where the file has no limit: more than any caller sends. */
 export const UNLIMITED = { rpm: 1_000_000, quota: 1_000_000_000, period: 'month' } as const;
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { Facts } from './facts.ts';
+import { Facts, PRICE_MEMBERS } from './facts.ts';
 
 const Text = z.string().nullish();
 /** YAML may have it in quotes. */
@@ -13,7 +13,7 @@ const Amount = z
   ])
   .nullish();
 
-const Params = Facts.extend({
+const OwnParams = z.looseObject({
   model: z.string().min(1),
   custom_llm_provider: Text,
   api_key: Text,
@@ -28,13 +28,15 @@ const Params = Facts.extend({
   order: Amount,
   rpm: Amount,
 });
+const Params = Facts.extend(OwnParams.shape);
 export type Params = z.infer<typeof Params>;
 
+const Info = Facts.extend({ base_model: Text });
 const Entry = z.looseObject({
   model_name: z.string().min(1),
   litellm_params: Params,
   rpm: Amount,
-  model_info: Facts.extend({ base_model: Text }).nullish(),
+  model_info: Info.nullish(),
 });
 export type Entry = z.infer<typeof Entry>;
 
@@ -47,20 +49,21 @@ const Aliases = z
 
 const Routing = { fallbacks: Fallbacks, default_fallbacks: z.array(z.string()).nullish() };
 
+const Settings = z.looseObject({
+  ...Routing,
+  model_alias_map: z.record(z.string(), z.string()).nullish(),
+  max_budget: Amount,
+  budget_duration: Text,
+  max_end_user_budget: Amount,
+  default_team_settings: z.array(z.looseObject({ team_id: z.string() })).nullish(),
+});
+const RouterSettings = z.looseObject({ ...Routing, model_group_alias: Aliases });
+
 /** What of a configuration of LiteLLM's proxy has a counterpart; unused.ts names the rest. */
 export const Config = z.looseObject({
   model_list: z.array(Entry).min(1),
-  litellm_settings: z
-    .looseObject({
-      ...Routing,
-      model_alias_map: z.record(z.string(), z.string()).nullish(),
-      max_budget: Amount,
-      budget_duration: Text,
-      max_end_user_budget: Amount,
-      default_team_settings: z.array(z.looseObject({ team_id: z.string() })).nullish(),
-    })
-    .nullish(),
-  router_settings: z.looseObject({ ...Routing, model_group_alias: Aliases }).nullish(),
+  litellm_settings: Settings.nullish(),
+  router_settings: RouterSettings.nullish(),
   environment_variables: z.record(z.string(), z.unknown()).nullish(),
 });
 export type Config = z.infer<typeof Config>;
@@ -92,3 +95,21 @@ export const Keys = z.union([
   z.looseObject({ keys: z.array(Key) }).transform(({ keys }) => keys),
   z.array(Key),
 ]);
+
+const membersOf = ({ shape }: { shape: object }, ...others: string[]): string[] => [
+  ...Object.keys(shape),
+  ...others,
+];
+
+/** Members that have a counterpart, by where they are. */
+export const USED = {
+  file: membersOf(Config, 'general_settings'),
+  entry: membersOf(Entry),
+  params: membersOf(OwnParams, ...PRICE_MEMBERS),
+  info: membersOf(Info, 'id'),
+  litellm_settings: membersOf(Settings),
+  router_settings: membersOf(RouterSettings),
+  general_settings: [],
+  team: membersOf(Team),
+  key: membersOf(Key, 'token'),
+} satisfies Record<string, string[]>;

@@ -56,7 +56,7 @@ export const modelOf = (
 ): Model => {
   const [first] = group.deployments;
   if (!first) throw new Error('A group has a deployment.');
-  const { sizes, prices } = first.known;
+  const { members, prices } = first.known;
   const { id, created, aliases } = named;
   return {
     id,
@@ -64,10 +64,7 @@ export const modelOf = (
     display_name: group.name,
     created,
     owned_by: first.provider,
-    ...sizes,
-    input_price_per_m: prices?.input ?? 0,
-    output_price_per_m: prices?.output ?? 0,
-    ...(prices?.cached !== undefined && { cached_input_price_per_m: prices.cached }),
+    ...members,
     targets: targetsOf([group, ...fallbacks], prices),
   };
 };

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { Facts } from './facts.ts';
-import { createUnique, type Imported, type Note } from './imported.ts';
+import { createUnique, ID, type Imported, type Note } from './imported.ts';
 import { Config, Keys, Teams } from './litellm-config.ts';
 import { type Env, type Group, readGroups, type Table } from './litellm-models.ts';
 import { type IdsOf, readPlans } from './litellm-plans.ts';
@@ -17,8 +17,7 @@ export type LitellmFiles = {
   models?: Source | undefined;
 };
 
-/** The form of an id, and of an alias. */
-const ID = /^[^/\s'"`$\\\p{C}]+\/[^\s'"`$\\\p{C}]+$/u;
+/** The form of an alias. */
 const NAME = /^[^\s'"`$\\\p{C}]{1,100}$/u;
 const MAX_ID = 200;
 

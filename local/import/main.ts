@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { PROGRAM } from '#program';
 import { createProgress } from '../../cli/progress.ts';
 import { parseModels } from '../../lambdas/catalog/parse-models.ts';
-import { UsageError } from '../usage-error.ts';
+import { fixable, UsageError } from '../usage-error.ts';
 import type { Imported, Note } from './imported.ts';
 import { importLitellm } from './litellm.ts';
 import { importOpenrouter } from './openrouter.ts';
@@ -37,15 +37,11 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
-const parse = (args: string[]) => {
-  try {
-    return parseArgs({ args, options: OPTIONS, allowPositionals: true });
-  } catch (cause) {
-    throw new UsageError(`${cause instanceof Error ? cause.message : cause}\n\n${USAGE}`, {
-      cause,
-    });
-  }
-};
+const parse = (args: string[]) =>
+  fixable(
+    () => parseArgs({ args, options: OPTIONS, allowPositionals: true }),
+    (message) => `${message}\n\n${USAGE}`,
+  );
 
 type Given = ReturnType<typeof parse>['values'];
 
@@ -115,15 +111,6 @@ Next:
 `;
 };
 
-/** Nothing is written that the router would reject. @throws UsageError */
-const checkCatalog = (catalog: Imported['catalog']): void => {
-  try {
-    parseModels(catalog);
-  } catch (cause) {
-    throw new UsageError(cause instanceof Error ? cause.message : `${cause}`, { cause });
-  }
-};
-
 const run = async (args: string[]): Promise<void> => {
   const { values, positionals } = parse(args);
   const [format = '', file, ...surplus] = positionals;
@@ -137,7 +124,8 @@ const run = async (args: string[]): Promise<void> => {
   if (file === undefined || surplus.length > 0) throw new UsageError(`Name one file.\n\n${USAGE}`);
   const imported = await importFrom(file, values);
   progress.count();
-  checkCatalog(imported.catalog);
+  // Nothing is written that the router would reject.
+  fixable(() => parseModels(imported.catalog));
   progress.count();
   const { out } = values;
   await mkdir(out, { recursive: true });

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Model } from '../../lambdas/catalog/catalog.ts';
 import { type Facts, knownOf } from './facts.ts';
-import { type Imported, type Note, onePlan } from './imported.ts';
+import { ID, type Imported, type Note, onePlan } from './imported.ts';
 import type { Env } from './litellm-models.ts';
 import { errorAt, parseSource, type Source } from './read-source.ts';
 
@@ -35,7 +35,6 @@ const TARGET = {
   protocol: 'chat',
   baseUrl: 'https://openrouter.ai/api/v1',
 } as const;
-const ID = /^[^/\s'"`$\\\p{C}]+\/[^\s'"`$\\\p{C}]+$/u;
 
 /** Kinds of prices that a request has besides its tokens. */
 const OTHER_PRICES = ['request', 'image', 'web_search', 'internal_reasoning', 'input_cache_write'];
@@ -95,7 +94,6 @@ export const importOpenrouter = (
     const { id, name, created } = model;
     const target = { ...TARGET, ...(baseUrl && { baseUrl }), model: id, secret: SECRET };
     const known = knownOf([factsOf(model)], target, id);
-    const { sizes, prices } = known;
     assumed.push(...known.assumed);
     noCounterpart.push(...unusedPrices(model));
     catalog.push({
@@ -103,10 +101,7 @@ export const importOpenrouter = (
       display_name: name || id,
       created: created ?? Math.floor(now / 1_000),
       owned_by: id.split('/')[0] ?? id,
-      ...sizes,
-      input_price_per_m: prices?.input ?? 0,
-      output_price_per_m: prices?.output ?? 0,
-      ...(prices?.cached !== undefined && { cached_input_price_per_m: prices.cached }),
+      ...known.members,
       targets: [target],
     });
   }

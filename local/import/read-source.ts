@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { LineCounter, parseDocument } from 'yaml';
 import * as z from 'zod';
-import { UsageError } from '../usage-error.ts';
+import { fixable, messageOf, UsageError } from '../usage-error.ts';
 
 type Path = readonly PropertyKey[];
 
@@ -12,8 +12,6 @@ export type Source = {
   /** The line of a value, or of the nearest one around it that exists. */
   lineOf(path: Path): number;
 };
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : `${error}`);
 
 const Located = z.object({ range: z.tuple([z.number()], z.number()) });
 
@@ -49,11 +47,11 @@ export const readSource = async (file: string): Promise<Source> => {
     }
     return 1;
   };
-  try {
-    return { file, value: json ? json.value : document?.toJS(), lineOf };
-  } catch (cause) {
-    throw new UsageError(`${file}: ${messageOf(cause)}`, { cause });
-  }
+  const value = fixable(
+    () => (json ? json.value : document?.toJS()),
+    (message) => `${file}: ${message}`,
+  );
+  return { file, value, lineOf };
 };
 
 /** `model_list[0].litellm_params` */

@@ -1,35 +1,9 @@
+import { isRecord } from '../../lambdas/support/readers.ts';
 import type { Note } from './imported.ts';
+import { USED } from './litellm-config.ts';
 import { placeOf } from './read-source.ts';
 
 type Members = Record<string, unknown>;
-
-const isMembers = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** Members of a configuration that have a counterpart. */
-const USED = {
-  file: 'model_list litellm_settings router_settings general_settings environment_variables',
-  entry: 'model_name litellm_params model_info rpm',
-  params:
-    'model custom_llm_provider api_key api_base api_version aws_region_name region_name ' +
-    'organization extra_headers stream_timeout weight order rpm input_cost_per_token ' +
-    'output_cost_per_token cache_read_input_token_cost',
-  info:
-    'base_model mode max_tokens max_input_tokens max_output_tokens supports_vision ' +
-    'supports_function_calling input_cost_per_token output_cost_per_token ' +
-    'cache_read_input_token_cost id',
-  litellm_settings:
-    'fallbacks default_fallbacks model_alias_map max_budget budget_duration ' +
-    'max_end_user_budget default_team_settings',
-  router_settings: 'fallbacks default_fallbacks model_group_alias',
-  general_settings: '',
-  team:
-    'team_id team_alias max_budget budget_duration rpm_limit max_parallel_requests models ' +
-    'blocked',
-  key:
-    'token key_alias key_name team_id expires max_budget budget_duration rpm_limit ' +
-    'max_parallel_requests models blocked',
-} satisfies Record<string, string>;
 
 /** Lists of a running proxy have every member, most of them empty. */
 const isEmpty = (value: unknown): boolean =>
@@ -38,7 +12,7 @@ const isEmpty = (value: unknown): boolean =>
   value === false ||
   value === 0 ||
   (Array.isArray(value) && value.length === 0) ||
-  (isMembers(value) && Object.keys(value).length === 0);
+  (isRecord(value) && Object.keys(value).length === 0);
 
 const ALWAYS = 'the router always does';
 const REASONS: [member: RegExp, reason: string][] = [
@@ -96,8 +70,8 @@ const reasonOf = (member: string): string =>
 
 /** The members of a value that are neither empty nor of the kind's counterparts. */
 export const unusedIn = (kind: keyof typeof USED, value: unknown, path: PropertyKey[]): Note[] => {
-  if (!isMembers(value)) return [];
-  const used = USED[kind].split(' ');
+  if (!isRecord(value)) return [];
+  const used: string[] = USED[kind];
   return Object.entries(value)
     .filter(([member, found]) => !used.includes(member) && !isEmpty(found))
     .map(([member]) => ({ place: placeOf([...path, member]), reason: reasonOf(member) }));
@@ -111,7 +85,7 @@ export const unusedInConfig = (config: Members): Note[] => [
   ),
   ...(Array.isArray(config.model_list) ? config.model_list : []).flatMap(
     (entry: unknown, index) => {
-      if (!isMembers(entry)) return [];
+      if (!isRecord(entry)) return [];
       const path = ['model_list', index];
       return [
         ...unusedIn('entry', entry, path),
