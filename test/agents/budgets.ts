@@ -5,8 +5,8 @@ type Answer = { id: string; key: string; spent_usd: number; leased_usd: number }
 
 /** More tokens than an agent's prompt has. */
 const LONG_PROMPT = 'word '.repeat(120_000);
-/** Before each message of the request in flight. */
-const SLOW = 'fault slow=2000\n';
+/** Before the response of the request in flight; an agent needs some of it to start. */
+const SLOW = 'fault slow=15000\n';
 const LEAST_USD = 0.01;
 /** The `user-agent` of requests that a scene sends, which are not the client's. */
 export const SCENE_AGENT = 'scene';

@@ -44,7 +44,10 @@ pub async fn play(order: &Order) -> Done {
         "stream" => stream(order, &client, asked).await,
         "tools" => {
             let mut weather = Weather::default();
-            let tool = Tool::new("get_weather").with_schema(weather_schema());
+            // Without a description it sends null, which OpenAI's types do not allow.
+            let tool = Tool::new("get_weather")
+                .with_description("The weather of a city")
+                .with_schema(weather_schema());
             let asked = asked.with_tools(vec![tool]);
             let calls = client.exec_chat(model, asked.clone(), None).await?.into_tool_calls();
             let results: Vec<ToolResponse> = calls
