@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { SEED } from '../support/seeds.ts';
+import { SEED, share } from '../support/seeds.ts';
 import { ESCROW, type RegionFaults, simulateRegions } from './region-world.ts';
 
-const SEEDS = Math.ceil(Number(process.env.SIMULATION_SEEDS ?? 5_000) / 50);
+const SEEDS = Math.ceil(Number(process.env.SIMULATION_SEEDS ?? share(5_000)) / 50);
 const NONE: RegionFaults = { loss: 0, duplicate: 0, partition: 0, kill: 0, skewMs: 0 };
 const SETS: Record<string, RegionFaults> = {
   calm: NONE,
