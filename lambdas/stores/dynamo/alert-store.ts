@@ -1,13 +1,19 @@
 import { DAY_MS } from '../../support/clock.ts';
-import type { AlertStore } from '../alert-store.ts';
-import { type ConditionalWrite, createTable, type TableOptions } from './table.ts';
+import type { AlertStore, ClaimedAlert } from '../alert-store.ts';
+import { type Condition, expiring } from './item-write.ts';
+import { createTable, type TableOptions } from './table.ts';
 
-const claim = (condition: string): ConditionalWrite => ({
-  update: 'SET #state = :state, #id = :id, #ttl = :ttl',
-  condition,
-});
-const CLAIM = claim('attribute_not_exists(#state) OR #state <> :state OR #id = :id');
-const RESOLVE = claim('#state = :firing OR (#state = :state AND #id = :id)');
+/** It changes the state of its subject, or was claimed by the same id before. What is resolved has fired. */
+const isDue = ({ state, id }: ClaimedAlert): Condition[][] =>
+  state === 'resolved'
+    ? [
+        [['state', '=', 'firing']],
+        [
+          ['state', '=', state],
+          ['id', '=', id],
+        ],
+      ]
+    : [[['state', 'is absent']], [['state', '<>', state]], [['id', '=', id]]];
 
 /** Longer than the longest period of a plan. */
 const LIFE_MS = 60 * DAY_MS;
@@ -16,16 +22,14 @@ const LIFE_MS = 60 * DAY_MS;
 export const createDynamoAlertStore = (options: TableOptions): AlertStore => {
   const table = createTable(options);
   return {
-    claim: async ({ subject, state, id }, now) => {
-      const isResolved = state === 'resolved';
-      const values = {
-        ...{ ':state': state, ':id': id },
-        ':ttl': Math.ceil((now + LIFE_MS) / 1_000),
-        ...(isResolved && { ':firing': 'firing' }),
-      };
+    claim: async (alert, now) => {
+      const { subject, state, id } = alert;
       const key = { partition: 'alerts', sort: subject };
-      const write = isResolved ? RESOLVE : CLAIM;
-      return (await table.apply(key, write, { values })).applied;
+      const { applied } = await table.apply(key, {
+        set: { state, id, ...expiring(now + LIFE_MS) },
+        conditions: [{ anyOf: isDue(alert) }],
+      });
+      return applied;
     },
   };
 };

@@ -18,7 +18,8 @@ import type {
 } from '../answer-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import type { Item } from './dynamo-client.ts';
-import { type ConditionalWrite, createTable, type Table, type TableOptions } from './table.ts';
+import { type Condition, expiring, type Write } from './item-write.ts';
+import { createTable, type Table, type TableOptions } from './table.ts';
 
 const StoredEntry = object({
   owner: string,
@@ -39,10 +40,6 @@ const StoredEntry = object({
 });
 type StoredEntry = Infer<typeof StoredEntry>;
 
-const EXPIRY = `#expiresAt = :expiresAt, #ttl = :ttl`;
-const OWNERSHIP = `#owner = :owner, #requestId = :requestId, #startedAt = :startedAt,
-  #leaseUntil = :leaseUntil, ${EXPIRY}`;
-
 /**
  * The conditional writes of an entry. Each is a no-op when repeated:
  *
@@ -51,41 +48,20 @@ const OWNERSHIP = `#owner = :owner, #requestId = :requestId, #startedAt = :start
  *   claim  †  lease over  take over  finish    the owner's process died
  *   claim  finish  discard                     its body is damaged: the next claim succeeds
  */
-const REPLACE: ConditionalWrite = {
-  update: `SET ${OWNERSHIP}, #route = :route, #model = :model, #bodyHash = :bodyHash
-    REMOVE #kind, #isEmpty, #content, #digest`,
-};
-const CLAIM: ConditionalWrite = {
-  ...REPLACE,
-  condition: 'attribute_not_exists(#owner) OR #expiresAt <= :now',
-};
-const TAKE_OVER: ConditionalWrite = {
-  update: `SET ${OWNERSHIP}`,
-  condition: '#owner = :dead AND #leaseUntil <= :now AND attribute_not_exists(#kind)',
-};
-const REASSIGN: ConditionalWrite = {
-  update: 'SET #requestId = :requestId, #startedAt = :startedAt',
-  condition: '#owner = :owner AND attribute_not_exists(#kind)',
-};
-const RENEW: ConditionalWrite = {
-  update: 'SET #leaseUntil = :leaseUntil',
-  condition: '#owner = :owner AND attribute_not_exists(#kind)',
-};
-const FINISH_HERE: ConditionalWrite = {
-  update: `SET #kind = :kind, #isEmpty = :isEmpty, #content = :content, ${EXPIRY}`,
-  condition: '#owner = :owner',
-};
-const FINISH_ELSEWHERE: ConditionalWrite = {
-  update: `SET #kind = :kind, #isEmpty = :isEmpty, #digest = :digest, ${EXPIRY} REMOVE #content`,
-  condition: '#owner = :owner',
-};
-const DISCARD: ConditionalWrite = {
-  update: `SET #ttl = :ttl REMOVE #owner, #requestId, #route, #model, #bodyHash, #startedAt, #leaseUntil, #expiresAt, #kind, #isEmpty, #digest`,
-  condition: '#owner = :owner',
-};
-const RELEASE: ConditionalWrite = {
-  ...DISCARD,
-  condition: '#owner = :owner AND attribute_not_exists(#kind)',
+const RUNNING: Condition = ['kind', 'is absent'];
+const ownedBy = (owner: string): Condition => ['owner', '=', owner];
+const lasting = (expiresAt: number) => ({ expiresAt, ...expiring(expiresAt) });
+
+const ownership = ({ owner, requestId, startedAt, leaseUntil, now }: AnswerClaim) => ({
+  ...{ owner, requestId, startedAt, leaseUntil },
+  ...lasting(now + RUNNING_LIFE_MS),
+});
+const replacement = (claim: AnswerClaim): Write => {
+  const { route, model, body: bodyHash } = claim.fingerprint;
+  return {
+    set: { ...ownership(claim), route, model, bodyHash },
+    remove: ['kind', 'isEmpty', 'content', 'digest'],
+  };
 };
 
 /** A running entry is claimed again by its lease; this only bounds how long a dead one is stored. */
@@ -94,24 +70,13 @@ const RUNNING_LIFE_MS = 3_600_000;
 /** Compressed bytes that fit into an item of 400 KB, in base64 and next to the other attributes. */
 const MAX_ITEM_BODY = 290_000;
 
+/** What a removal takes of an entry, which has no `content`. */
+const ENTRY = [
+  ...['owner', 'requestId', 'route', 'model', 'bodyHash', 'startedAt', 'leaseUntil', 'expiresAt'],
+  ...['kind', 'isEmpty', 'digest'],
+];
+
 const bodyName = (id: string, owner: string): string => `${id}/${owner}`;
-
-const expiryOf = (instant: number) => ({
-  ':expiresAt': instant,
-  ':ttl': Math.ceil(instant / 1000),
-});
-
-const valuesOf = ({ owner, requestId, fingerprint, startedAt, leaseUntil, now }: AnswerClaim) => ({
-  ':owner': owner,
-  ':requestId': requestId,
-  ':startedAt': startedAt,
-  ':leaseUntil': leaseUntil,
-  ...expiryOf(now + RUNNING_LIFE_MS),
-  ':route': fingerprint.route,
-  ':model': fingerprint.model,
-  ':bodyHash': fingerprint.body,
-  ':now': now,
-});
 
 /** Undefined if the entry was released, is expired, or does not exist. */
 const parseItem = (item: Item | undefined, now: number): StoredEntry | undefined => {
@@ -175,17 +140,13 @@ const createFinish =
     const fits = body.byteLength <= MAX_ITEM_BODY;
     if (!fits && !bodies) return false;
     if (!fits) await bodies?.put(bodyName(id, owner), body);
-    const write = fits ? FINISH_HERE : FINISH_ELSEWHERE;
-    const { applied } = await table.apply(id, write, {
-      values: {
-        ':owner': owner,
-        ':kind': isStream ? 'stream' : 'whole',
-        ':isEmpty': isEmpty,
-        ...(fits
-          ? { ':content': Buffer.from(body).toString('base64') }
-          : { ':digest': sha256Of(body) }),
-        ...expiryOf(expiresAt),
+    const { applied } = await table.apply(id, {
+      set: {
+        ...{ kind: isStream ? 'stream' : 'whole', isEmpty, ...lasting(expiresAt) },
+        ...(fits ? { content: Buffer.from(body).toString('base64') } : { digest: sha256Of(body) }),
       },
+      remove: fits ? [] : ['content'],
+      conditions: [ownedBy(owner)],
     });
     return applied;
   };
@@ -199,22 +160,27 @@ export const createDynamoAnswerStore = ({
   ...options
 }: TableOptions & { bodies?: BodyStore | undefined }): AnswerStore => {
   const table = createTable(options);
-  const apply = (id: string, write: ConditionalWrite, values: Record<string, unknown>) =>
-    table.apply(id, write, { values });
-  const removeBy =
-    (write: ConditionalWrite): AnswerStore['release'] =>
+  const removing =
+    (conditions: Condition[] = []): AnswerStore['release'] =>
     async (id, owner, now) => {
-      await apply(id, write, { ':owner': owner, ':ttl': Math.ceil(now / 1000) });
+      await table.apply(id, {
+        set: expiring(now),
+        remove: ENTRY,
+        conditions: [ownedBy(owner), ...conditions],
+      });
     };
-  const readEntry = createReadEntry(removeBy(DISCARD), bodies);
+  const readEntry = createReadEntry(removing(), bodies);
 
   const replace = async (claim: AnswerClaim): Promise<void> => {
-    await apply(claim.id, REPLACE, valuesOf(claim));
+    await table.apply(claim.id, replacement(claim));
   };
   return {
     claim: async (claim) => {
       const { id, owner, now } = claim;
-      const result = await apply(id, CLAIM, valuesOf(claim));
+      const result = await table.apply(id, {
+        ...replacement(claim),
+        conditions: [{ anyOf: [[['owner', 'is absent']], [['expiresAt', '<=', now]]] }],
+      });
       if (result.applied) return { isOwned: true };
       const entry = await readEntry(id, result.item ?? (await table.read(id)), now);
       // A repeat of a write whose response was lost finds its own claim.
@@ -224,20 +190,22 @@ export const createDynamoAnswerStore = ({
     },
     replace,
     takeOver: async (claim, dead) => {
-      const { applied, item } = await apply(claim.id, TAKE_OVER, {
-        ...valuesOf(claim),
-        ':dead': dead.owner,
+      const { applied, item } = await table.apply(claim.id, {
+        set: ownership(claim),
+        conditions: [ownedBy(dead.owner), ['leaseUntil', '<=', claim.now], RUNNING],
       });
       return applied || item?.owner === claim.owner;
     },
     reassign: async (id, owner, { requestId, startedAt }) => {
-      const values = { ':owner': owner, ':requestId': requestId, ':startedAt': startedAt };
-      return (await apply(id, REASSIGN, values)).applied;
+      const write = { set: { requestId, startedAt }, conditions: [ownedBy(owner), RUNNING] };
+      return (await table.apply(id, write)).applied;
     },
     find: async (id, now) => readEntry(id, await table.read(id), now),
-    renew: async (id, owner, leaseUntil) =>
-      (await apply(id, RENEW, { ':owner': owner, ':leaseUntil': leaseUntil })).applied,
+    renew: async (id, owner, leaseUntil) => {
+      const write = { set: { leaseUntil }, conditions: [ownedBy(owner), RUNNING] };
+      return (await table.apply(id, write)).applied;
+    },
     finish: createFinish(table, bodies),
-    release: removeBy(RELEASE),
+    release: removing([RUNNING]),
   };
 };

@@ -2,11 +2,8 @@ import { dayOf, monthsBetween } from '../../support/clock.ts';
 import { firstAuditIdAt } from '../../support/ids.ts';
 import type { AuditEntry, AuditStore } from '../audit-store.ts';
 import { expiryOf } from './history-store.ts';
-import { type ConditionalWrite, createTable, type Item, type TableOptions } from './table.ts';
-
-const PUT: ConditionalWrite = { update: 'SET #entry = :entry, #ttl = :ttl' };
-/** A late copy of the entry before a change leaves the one after it. */
-const PUT_UNKNOWN: ConditionalWrite = { ...PUT, condition: 'attribute_not_exists(#entry)' };
+import type { Condition } from './item-write.ts';
+import { createTable, type Item, type TableOptions } from './table.ts';
 
 /** No project id begins with `#`. */
 const partitionOf = (month: string): string => `#audit|${month}`;
@@ -21,8 +18,11 @@ export const createDynamoAuditStore = (options: TableOptions): AuditStore => {
     putEntry: async (entry) => {
       const day = dayOf(entry.changedAt);
       const key = { partition: partitionOf(day.slice(0, 7)), sort: entry.id };
-      await table.apply(key, entry.outcome === 'unknown' ? PUT_UNKNOWN : PUT, {
-        values: { ':entry': JSON.stringify(entry), ':ttl': expiryOf(day) },
+      // A late copy of the entry before a change leaves the one after it.
+      const conditions: Condition[] = entry.outcome === 'unknown' ? [['entry', 'is absent']] : [];
+      await table.apply(key, {
+        set: { entry: JSON.stringify(entry), ...expiryOf(day) },
+        conditions,
       });
     },
     listEntries: async function* ({ from, to, before }) {

@@ -1,23 +1,13 @@
+import { DAY_MS } from '../../support/clock.ts';
 import { number, object, readIfValid } from '../../support/schema.ts';
 import type { BreakerStore } from '../breaker-store.ts';
-import { type ConditionalWrite, createTable, type TableOptions } from './table.ts';
+import { expiring } from './item-write.ts';
+import { createTable, type TableOptions } from './table.ts';
 
 const StoredBreaker = object({ openUntil: number, openings: number, version: number });
 
-const TRANSITION: ConditionalWrite = {
-  update: `SET #openUntil = :openUntil, #openings = :openings, #version = :next, #ttl = :ttl
-    REMOVE #probeUntil`,
-  condition: 'attribute_not_exists(#version) OR #version = :seen',
-};
-
-/** A probe that never reported its outcome is released at `probeUntil`. */
-const PROBE: ConditionalWrite = {
-  update: 'SET #probeUntil = :until',
-  condition: '#openUntil <= :now AND (attribute_not_exists(#probeUntil) OR #probeUntil <= :now)',
-};
-
 /** A breaker without a transition for a day is obsolete. */
-const LIFE_SECONDS = 86_400;
+const LIFE_MS = DAY_MS;
 
 const keyOf = (target: string): string => `B#${target}`;
 
@@ -31,18 +21,23 @@ export const createDynamoBreakerStore = (options: TableOptions): BreakerStore =>
       return readIfValid(StoredBreaker, item);
     },
     transitionBreaker: async (target, { openUntil, openings }, seen) => {
-      const values = {
-        ':openUntil': openUntil,
-        ':openings': openings,
-        ':seen': seen,
-        ':next': seen + 1,
-        ':ttl': Math.ceil(openUntil / 1000) + LIFE_SECONDS,
-      };
-      return (await table.apply(keyOf(target), TRANSITION, { values })).applied;
+      const { applied } = await table.apply(keyOf(target), {
+        set: { openUntil, openings, version: seen + 1, ...expiring(openUntil + LIFE_MS) },
+        remove: ['probeUntil'],
+        conditions: [['version', '= or absent', seen]],
+      });
+      return applied;
     },
     takeProbe: async (target, now, until) => {
-      const values = { ':now': now, ':until': until };
-      return (await table.apply(keyOf(target), PROBE, { values })).applied;
+      const { applied } = await table.apply(keyOf(target), {
+        // A probe that never reported its outcome is released then.
+        set: { probeUntil: until },
+        conditions: [
+          ['openUntil', '<=', now],
+          ['probeUntil', '<= or absent', now],
+        ],
+      });
+      return applied;
     },
   };
 };

@@ -1,31 +1,26 @@
+import { HOUR_MS } from '../../support/clock.ts';
 import type { CancelStore } from '../cancel-store.ts';
-import { type ConditionalWrite, createTable, type TableOptions } from './table.ts';
+import { expiring } from './item-write.ts';
+import { createTable, type TableOptions } from './table.ts';
 
-/** Both may be repeated. */
-const ADD: ConditionalWrite = {
-  update: 'SET #request = :now, #ttl = :ttl',
-  condition: 'attribute_not_exists(#request)',
-};
-const REMOVE: ConditionalWrite = { update: 'REMOVE #request' };
-
-const LIFE_SECONDS = 3_600;
+const LIFE_MS = HOUR_MS;
 
 const keyOf = (projectId: string): string => `C#${projectId}`;
 const REQUEST_ID = /^req_/;
 
-/** `CancelStore` on the meters table: one item per project, with an attribute per request. */
+/** `CancelStore` on the meters table: one item per project, with an attribute per request. Both writes may be repeated. */
 export const createDynamoCancelStore = (options: TableOptions): CancelStore => {
   const table = createTable(options);
   return {
     addCancel: async (projectId, requestId, now) => {
-      const { applied, mayBeDuplicated } = await table.apply(keyOf(projectId), ADD, {
-        names: { '#request': requestId },
-        values: { ':now': now, ':ttl': Math.ceil(now / 1000) + LIFE_SECONDS },
+      const { applied, mayBeDuplicated } = await table.apply(keyOf(projectId), {
+        set: { [requestId]: now, ...expiring(now + LIFE_MS) },
+        conditions: [[requestId, 'is absent']],
       });
       return applied || mayBeDuplicated;
     },
     removeCancel: async (projectId, requestId) => {
-      await table.apply(keyOf(projectId), REMOVE, { names: { '#request': requestId } });
+      await table.apply(keyOf(projectId), { remove: [requestId] });
     },
     listCancels: async (projectId) =>
       Object.keys((await table.read(keyOf(projectId))) ?? {}).filter((name) =>

@@ -16,46 +16,8 @@ import {
   type UsageRow,
 } from '../history-store.ts';
 import type { RouterStores } from '../router-stores.ts';
-import {
-  type ConditionalWrite,
-  createTable,
-  type Item,
-  type ItemKey,
-  type Table,
-  type TableOptions,
-} from './table.ts';
-
-const PUT_ROW: ConditionalWrite = {
-  update: 'SET #entry = :entry, #entries = :entries, #ttl = :ttl',
-  condition: 'attribute_not_exists(#entries) OR #entries <= :entries',
-};
-/** Of a row that a run writes for the first time, or wrote before; a closed one is not continued. PURE: not in the router. */
-const putFolded = (condition: string): { open: ConditionalWrite; closed: ConditionalWrite } => {
-  const set = 'SET #entry = :entry, #entries = :entries, #version = :version, #ttl = :ttl';
-  return {
-    open: { update: `${set}, #settled = :settled`, condition, returns: 'NONE' },
-    closed: { update: `${set} REMOVE #settled`, condition, returns: 'NONE' },
-  };
-};
-const PUT_FIRST = /* @__PURE__ */ putFolded('attribute_not_exists(#version)');
-const PUT_NEXT = /* @__PURE__ */ putFolded('#version = :seen');
-/** Of sums that each run writes as a whole, unless another one did in between. */
-const putSums = (condition: string): ConditionalWrite => ({
-  update: 'SET #entry = :entry, #version = :version, #ttl = :ttl',
-  condition,
-  returns: 'NONE',
-});
-const PUT_FIRST_SUMS = /* @__PURE__ */ putSums('attribute_not_exists(#version)');
-const PUT_NEXT_SUMS = /* @__PURE__ */ putSums('#version = :seen');
-const PUT_PERIOD: ConditionalWrite = { update: 'SET #entry = :entry, #ttl = :ttl' };
-const PUT_PROGRESS: ConditionalWrite = {
-  // `summedAt`: another version of the router, which writes no sums, leaves the one of an earlier run.
-  update:
-    'SET #closedDay = :closedDay, #foldedAt = :foldedAt, #settled = :settled, #summedFrom = :summedFrom, #summedAt = :foldedAt',
-  // Of two runs at once one has closed a day that was open for the other.
-  condition:
-    'attribute_not_exists(#foldedAt) OR (#foldedAt < :foldedAt AND #closedDay <= :closedDay)',
-};
+import { asSeen, type Condition, expiring, replacing } from './item-write.ts';
+import { createTable, type Item, type ItemKey, type Table, type TableOptions } from './table.ts';
 
 /** Project ids have no `|`. */
 const partitionOf = (projectId: string, month: string): string => `${projectId}|${month}`;
@@ -79,9 +41,8 @@ const totalKey = (projectId: string): ItemKey => ({
   sort: 'metrics',
 });
 
-/** When what belongs to a UTC day expires, in epoch seconds. */
-export const expiryOf = (day: string): number =>
-  Math.ceil(Date.parse(day) / 1000) + HISTORY_DAYS * (DAY_MS / 1000);
+/** For `set`: what belongs to a UTC day expires. */
+export const expiryOf = (day: string) => expiring(Date.parse(day) + HISTORY_DAYS * DAY_MS);
 
 /** Written by this store only. */
 const rowIn = (item: Item): UsageRow => JSON.parse(String(item.entry)) as UsageRow;
@@ -111,7 +72,14 @@ const rowKey = (row: UsageRow) => ({
   partition: partitionOf(row.projectId, monthOf(row.day)),
   sort: sortOf(row),
 });
-const rowValues = (row: UsageRow) => ({ ':entry': JSON.stringify(row), ':ttl': expiryOf(row.day) });
+const entrySet = (entry: object, day: string) => ({
+  entry: JSON.stringify(entry),
+  ...expiryOf(day),
+});
+
+/** Unless another run has written what this one continues. */
+const succeeding = (version: number): Condition =>
+  asSeen('version', version === 1 ? undefined : version - 1);
 
 /** The entries of days that have their place by day. */
 async function* entriesIn<Entry>(
@@ -158,24 +126,28 @@ export const createDynamoHistoryStore = (options: TableOptions): HistoryStore =>
   const table = createTable(options);
   const putSumsAt = async (key: ItemKey, entry: { version: number }, day: string) => {
     const { version } = entry;
-    const values = {
-      ':entry': JSON.stringify(entry),
-      ':ttl': expiryOf(day),
-      ':version': version,
-      ':seen': version - 1,
-    };
-    const write = version === 1 ? PUT_FIRST_SUMS : PUT_NEXT_SUMS;
-    return (await table.apply(key, write, { values })).applied;
+    const { applied } = await table.apply(key, {
+      set: { ...entrySet(entry, day), version },
+      conditions: [succeeding(version)],
+      returns: 'NONE',
+    });
+    return applied;
   };
   return {
     ...createDynamoHistoryReader(options),
     putCorrection: async (row, entries) => {
       const { partition, sort } = rowKey(row);
-      const values = { ...rowValues(row), ':entries': entries };
       // The row last: a run that ends in between repeats both.
       const apart = sort.replace(dayKey(row.day), correctionsKey(row.day));
-      for (const at of [apart, sort])
-        await table.apply({ partition, sort: at }, PUT_ROW, { values });
+      for (const at of [apart, sort]) {
+        await table.apply(
+          { partition, sort: at },
+          {
+            set: { ...entrySet(row, row.day), entries },
+            conditions: [['entries', '<= or absent', entries]],
+          },
+        );
+      }
     },
     putSums: (sums) => {
       const { projectId, day, of, end } = sums;
@@ -189,16 +161,16 @@ export const createDynamoHistoryStore = (options: TableOptions): HistoryStore =>
       for await (const items of table.range({ partition, ...bounds })) yield items.map(foldedIn);
     },
     putFolded: async ({ row, entries, settled, version }) => {
-      const writes = version === 1 ? PUT_FIRST : PUT_NEXT;
-      const write = settled ? writes.open : writes.closed;
-      const values = {
-        ...rowValues(row),
-        ':entries': entries,
-        ':settled': settled && JSON.stringify(settled),
-        ':version': version,
-        ':seen': version - 1,
-      };
-      return (await table.apply(rowKey(row), write, { values })).applied;
+      const { applied } = await table.apply(rowKey(row), {
+        // A closed row is not continued.
+        ...replacing({
+          ...entrySet(row, row.day),
+          ...{ entries, version, settled: settled && JSON.stringify(settled) },
+        }),
+        conditions: [succeeding(version)],
+        returns: 'NONE',
+      });
+      return applied;
     },
     findSpent: async (projectId, day, dimension) => {
       const partition = partitionOf(projectId, monthOf(day));
@@ -230,9 +202,8 @@ export const createDynamoHistoryStore = (options: TableOptions): HistoryStore =>
       const { projectId, meterId, period } = closed;
       const month = monthOf(period);
       const sort = `${periodKey(period)}|${meterId}`;
-      await table.apply({ partition: partitionOf(projectId, month), sort }, PUT_PERIOD, {
-        values: { ':entry': JSON.stringify(closed), ':ttl': expiryOf(`${month}-28`) },
-      });
+      const place = { partition: partitionOf(projectId, month), sort };
+      await table.apply(place, { set: entrySet(closed, `${month}-28`) });
     },
     readPeriods: async (projectId, month) => {
       const partition = partitionOf(projectId, month);
@@ -241,13 +212,17 @@ export const createDynamoHistoryStore = (options: TableOptions): HistoryStore =>
       return pages.flat().map(entryIn<ClosedPeriod>);
     },
     putProgress: async (projectId, { closedDay, foldedAt, settled, summedFrom }) => {
-      await table.apply(progressKey(projectId), PUT_PROGRESS, {
-        values: {
-          ':closedDay': closedDay,
-          ':foldedAt': foldedAt,
-          ':settled': JSON.stringify(settled),
-          ':summedFrom': summedFrom,
+      await table.apply(progressKey(projectId), {
+        // `summedAt`: another version of the router, which writes no sums, leaves the one of an earlier run.
+        set: {
+          ...{ closedDay, foldedAt, settled: JSON.stringify(settled) },
+          ...{ summedFrom, summedAt: foldedAt },
         },
+        // Of two runs at once one has closed a day that was open for the other.
+        conditions: [
+          ['foldedAt', '< or absent', foldedAt],
+          ['closedDay', '<= or absent', closedDay],
+        ],
       });
     },
   };

@@ -1,20 +1,29 @@
-import { createLruCache } from '../../support/lru-cache.ts';
-import type { Bindings, ConditionalWrite } from './table.ts';
+import { TTL_ATTRIBUTE } from '../../tables.ts';
+import type { DynamoCalls } from './dynamo-client.ts';
 
-type Comparison = '=' | '<' | '<=' | '>' | '>=';
+type Comparison = '=' | '<>' | '<' | '<=' | '>' | '>=';
 
-/** An attribute that is absent, that compares to a value or to `{ attribute }`, or that is absent or compares to it. */
+/**
+ * An attribute that is absent or present, that compares to a value or to `{ attribute }`, that is absent or compares to it, or
+ * a text that lacks a part. `anyOf`: all conditions of one of these lists hold.
+ */
 export type Condition =
-  | [attribute: string, 'is absent']
-  | [attribute: string, operator: Comparison | `${Comparison} or absent`, value: unknown];
+  | [attribute: string, is: 'is absent' | 'is present']
+  | [attribute: string, operator: Comparison | `${Comparison} or absent` | 'lacks', value: unknown]
+  | { anyOf: Condition[][] };
 
 /** A write as data: the attributes that it changes, and the conditions that all hold. */
 export type Write = {
+  /** A member that is undefined changes nothing. */
   set?: Record<string, unknown>;
   remove?: readonly string[];
   add?: Record<string, number>;
   conditions?: Condition[];
-  returns?: ConditionalWrite['returns'];
+  /**
+   * `NONE` where no caller reads the item that the write leaves, which may have kilobytes.
+   * @default 'ALL_NEW'
+   */
+  returns?: 'ALL_NEW' | 'NONE';
 };
 
 /** A count that may be absent while it is 0. */
@@ -23,6 +32,19 @@ export const counts = (attribute: string, count: number): Condition => [
   count > 0 ? '=' : '= or absent',
   count,
 ];
+
+/** An attribute that nothing has changed since it was read; undefined: it was absent. */
+export const asSeen = (attribute: string, seen: unknown): Condition =>
+  seen === undefined ? [attribute, 'is absent'] : [attribute, '=', seen];
+
+/** For `set`: the item may be deleted from that instant (ms) on. */
+export const expiring = (at: number) => ({ [TTL_ATTRIBUTE]: Math.ceil(at / 1_000) });
+
+/** Sets the attributes that have a value, and removes the others. */
+export const replacing = (attributes: Record<string, unknown>) => ({
+  set: attributes,
+  remove: Object.keys(attributes).filter((name) => attributes[name] === undefined),
+});
 
 const summed = (one: Record<string, number> = {}, other: Record<string, number> = {}) => {
   const sums = { ...one };
@@ -46,102 +68,76 @@ const attributeIn = (operand: unknown): string | undefined =>
     ? String(operand.attribute)
     : undefined;
 
-const listed = (verb: string, parts: string[]): string =>
-  parts.length > 0 ? `${verb} ${parts.join(', ')} ` : '';
+const OR_ABSENT = ' or absent';
 
-const express = (
-  { set = {}, remove = [], add = {}, conditions = [], returns }: Write,
-  attributes: string[],
-): ConditionalWrite => {
-  let bound = 0;
-  const name = (attribute: string): string => `#n${attributes.indexOf(attribute)}`;
-  const value = (): string => {
-    bound += 1;
-    return `:v${bound - 1}`;
-  };
-  const sets = Object.keys(set).map((one) => `${name(one)} = ${value()}`);
-  const removes = remove.map(name);
-  const adds = Object.keys(add).map((one) => `${name(one)} ${value()}`);
-  const condition = conditions.map(([attribute, operator, right]) => {
-    const left = name(attribute);
-    if (operator === 'is absent') return `attribute_not_exists(${left})`;
-    const [comparison, , mayBeAbsent] = operator.split(' ');
-    const other = attributeIn(right);
-    const compares = `${left} ${comparison} ${other === undefined ? value() : name(other)}`;
-    return mayBeAbsent ? `(attribute_not_exists(${left}) OR ${compares})` : compares;
-  });
-  return {
-    update: listed('SET', sets) + listed('REMOVE', removes) + listed('ADD', adds),
-    ...(condition.length > 0 && { condition: condition.join(' AND ') }),
-    ...(returns && { returns }),
+/** Placeholders by their index: a text that is made for each write costs as much as the rest of its expression. */
+const placeholders = (prefix: string) => {
+  const made: string[] = [];
+  return (index: number): string => {
+    made[index] ??= prefix + index;
+    return made[index];
   };
 };
+const nameAt = placeholders('#n');
+const valueAt = placeholders(':v');
 
-/** Expressions by the shapes of writes, of which there are few: to make one takes 8 us. */
-const expressions = createLruCache<ConditionalWrite>(500);
-const NAMES: string[] = [];
-const VALUES: string[] = [];
-const CODES = new Map<string, string>();
-/** In a shape, operators are characters before this one, and attributes those from it on. */
-const FIRST = 0x100;
+type Expressed = Omit<
+  DynamoCalls['UpdateItem']['input'],
+  'TableName' | 'Key' | 'ReturnValuesOnConditionCheckFailure'
+>;
 
-const placeholderAt = (made: string[], prefix: string, index: number): string => {
-  const known = made[index] ?? `${prefix}${index}`;
-  made[index] = known;
-  return known;
-};
-
-const codeOf = (operator: string): string => {
-  const known = CODES.get(operator);
-  if (known !== undefined) return known;
-  const code = String.fromCharCode(CODES.size + 1);
-  CODES.set(operator, code);
-  return code;
-};
-
-/** The write as `Table.apply` takes it. */
-export const expressed = (write: Write): [ConditionalWrite, Bindings] => {
-  const { set, remove = [], add, conditions = [], returns = '' } = write;
+/** The write in DynamoDB's words, made in one walk over it. */
+export const expressed = (write: Write): Expressed => {
+  const { set, remove = [], add, conditions = [], returns = 'ALL_NEW' } = write;
   const attributes: string[] = [];
   const names: Record<string, string> = {};
   const values: Record<string, unknown> = {};
-  let shape = '';
   let bound = 0;
-  const name = (attribute: string): void => {
-    let index = attributes.indexOf(attribute);
-    if (index < 0) {
-      index = attributes.push(attribute) - 1;
-      names[placeholderAt(NAMES, '#n', index)] = attribute;
-    }
-    shape += String.fromCharCode(FIRST + index);
+  const name = (attribute: string): string => {
+    const known = attributes.indexOf(attribute);
+    if (known >= 0) return nameAt(known);
+    const placeholder = nameAt(attributes.push(attribute) - 1);
+    names[placeholder] = attribute;
+    return placeholder;
   };
-  const value = (given: unknown): void => {
-    values[placeholderAt(VALUES, ':v', bound)] = given;
+  const value = (given: unknown): string => {
+    const placeholder = valueAt(bound);
     bound += 1;
+    values[placeholder] = given;
+    return placeholder;
   };
-  shape += codeOf(returns);
-  for (const attribute in set) {
-    name(attribute);
-    value(set[attribute]);
-  }
-  shape += codeOf('remove');
-  for (const attribute of remove) name(attribute);
-  shape += codeOf('add');
-  for (const attribute in add) {
-    name(attribute);
-    value(add[attribute]);
-  }
-  for (const [attribute, operator, right] of conditions) {
-    shape += codeOf(operator);
-    name(attribute);
+  const all = (list: Condition[]): string => list.map(test).join(' AND ');
+  const test = (condition: Condition): string => {
+    if ('anyOf' in condition) return `(${condition.anyOf.map(all).join(' OR ')})`;
+    const [attribute, operator, right] = condition;
+    const left = name(attribute);
+    if (operator === 'is absent') return `attribute_not_exists(${left})`;
+    if (operator === 'is present') return `attribute_exists(${left})`;
+    if (operator === 'lacks') return `NOT contains(${left}, ${value(right)})`;
     const other = attributeIn(right);
-    if (other !== undefined) name(other);
-    else if (operator !== 'is absent') value(right);
+    const operand = other === undefined ? value(right) : name(other);
+    return operator.endsWith(OR_ABSENT)
+      ? `(attribute_not_exists(${left}) OR ${left} ${operator.slice(0, -OR_ABSENT.length)} ${operand})`
+      : `${left} ${operator} ${operand}`;
+  };
+  let update = '';
+  let verb = 'SET ';
+  const act = (action: string): void => {
+    update += verb + action;
+    verb = ', ';
+  };
+  for (const attribute in set) {
+    if (set[attribute] !== undefined) act(`${name(attribute)} = ${value(set[attribute])}`);
   }
-  let expression = expressions.get(shape);
-  if (!expression) {
-    expression = express(write, attributes);
-    expressions.set(shape, expression);
-  }
-  return [expression, { names, values, isExact: true }];
+  verb = ' REMOVE ';
+  for (const attribute of remove) act(name(attribute));
+  verb = ' ADD ';
+  for (const attribute in add) act(`${name(attribute)} ${value(add[attribute])}`);
+  return {
+    UpdateExpression: update,
+    ConditionExpression: conditions.length > 0 ? all(conditions) : undefined,
+    ExpressionAttributeNames: names,
+    ExpressionAttributeValues: bound > 0 ? values : undefined,
+    ReturnValues: returns,
+  };
 };

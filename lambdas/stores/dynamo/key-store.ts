@@ -13,6 +13,7 @@ import { KEYS_BY_PROJECT, PARTITION_KEY } from '../../tables.ts';
 import type { KeyChange, KeyRecord, KeyStore } from '../key-store.ts';
 import type { RouterStores } from '../router-stores.ts';
 import { StoreUnavailable, UnreadableItem } from '../store-unavailable.ts';
+import type { Write } from './item-write.ts';
 import { isUnderstood } from './needs.ts';
 import { StoredPolicy } from './plan-store.ts';
 import { createTable, type Item, type TableOptions } from './table.ts';
@@ -108,23 +109,6 @@ const unreadableKey = (item: Item): KeyRecord => ({
 
 const readKey = (item: Item): KeyRecord => readStored(item) ?? unreadableKey(item);
 
-const REVOKE = { update: 'SET #status = :revoked', condition: 'attribute_exists(#keyId)' };
-
-const REPLACE = {
-  update: 'SET #replacedBy = :replacedBy, #expiresAt = :expiresAt',
-  condition: `#status = :active AND NOT contains(#planId, :paused)
-    AND (attribute_not_exists(#expiresAt) OR #expiresAt >= :expiresAt)`,
-};
-
-/** A `SET` of every field, conditional on the record's absence. */
-const createWrite = (fields: [string, unknown][]) => ({
-  write: {
-    update: `SET ${fields.map(([field]) => `#${field} = :${field}`).join(', ')}`,
-    condition: 'attribute_not_exists(#keyId)',
-  },
-  bindings: { values: Object.fromEntries(fields.map(([field, value]) => [`:${field}`, value])) },
-});
-
 /** The record with the fields of a change; null removes one. */
 const changedRecord = (record: KeyRecord, change: KeyChange): KeyRecord => {
   const changed = Object.entries({ ...record, ...omitUndefined(change) });
@@ -132,10 +116,13 @@ const changedRecord = (record: KeyRecord, change: KeyChange): KeyRecord => {
 };
 
 /** Fails if another write has replaced the plan or the restrictions since they were read. */
-const changeWrite = ({ name }: KeyChange) => ({
-  update: `SET #planId = :planId, #status = :active${typeof name === 'string' ? ', #name = :name' : ''}
-    REMOVE #rpm, #quota, #concurrency, #models${name === null ? ', #name' : ''}`,
-  condition: '#status IN (:active, :paused) AND #planId = :seen',
+const changeWrite = (seen: unknown, changed: KeyRecord, { name }: KeyChange): Write => ({
+  set: { planId: storedPlan(changed), status: 'active', name: name ?? undefined },
+  remove: ['rpm', 'quota', 'concurrency', 'models', ...(name === null ? ['name'] : [])],
+  conditions: [
+    { anyOf: [[['status', '=', 'active']], [['status', '=', 'paused']]] },
+    ['planId', '=', seen],
+  ],
 });
 
 export const createDynamoKeyReader = (options: TableOptions): RouterStores['keys'] => {
@@ -169,9 +156,10 @@ export const createDynamoKeyStore = (options: TableOptions): KeyStore => {
       } = record;
       const status = record.status === 'paused' ? 'active' : record.status;
       const stored = { ...plain, status, planId: storedPlan(record) };
-      const fields = Object.entries(stored).filter(([, value]) => value !== undefined);
-      const { write, bindings } = createWrite(fields);
-      const { applied } = await table.apply(hash, write, bindings);
+      const { applied } = await table.apply(hash, {
+        set: stored,
+        conditions: [['keyId', 'is absent']],
+      });
       if (applied) return true;
       // The SDK may have repeated a write whose response was lost: then this record is the stored one.
       return (await table.read(hash))?.keyId === record.keyId;
@@ -198,30 +186,27 @@ export const createDynamoKeyStore = (options: TableOptions): KeyStore => {
         const before = readKey(stored);
         if (before.status === 'revoked') return undefined;
         if (before.status === 'unreadable') throw new UnreadableItem('key');
-        const values = {
-          ':planId': storedPlan(changedRecord(before, change)),
-          ':name': change.name,
-          ':seen': stored.planId,
-          ':active': 'active',
-          ':paused': 'paused',
-        };
-        const { applied, item } = await table.apply(hash, changeWrite(change), { values });
+        const write = changeWrite(stored.planId, changedRecord(before, change), change);
+        const { applied, item } = await table.apply(hash, write);
         if (applied && item) return { before, after: readKey(item) };
       }
       throw new StoreUnavailable('The key changed faster than it could be read.');
     },
     revokeKey: async (hash) => {
-      const { applied } = await table.apply(hash, REVOKE, { values: { ':revoked': 'revoked' } });
+      const { applied } = await table.apply(hash, {
+        set: { status: 'revoked' },
+        conditions: [['keyId', 'is present']],
+      });
       return applied;
     },
     replaceKey: async (hash, { replacedBy, expiresAt }) => {
-      const { applied } = await table.apply(hash, REPLACE, {
-        values: {
-          ':active': 'active',
-          ':paused': PAUSED,
-          ':replacedBy': replacedBy,
-          ':expiresAt': expiresAt,
-        },
+      const { applied } = await table.apply(hash, {
+        set: { replacedBy, expiresAt },
+        conditions: [
+          ['status', '=', 'active'],
+          ['planId', 'lacks', PAUSED],
+          ['expiresAt', '>= or absent', expiresAt],
+        ],
       });
       return applied;
     },

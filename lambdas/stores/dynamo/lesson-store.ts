@@ -1,6 +1,6 @@
 import { number, object, optional, readIfValid, string } from '../../support/schema.ts';
 import type { LessonStore } from '../lesson-store.ts';
-import { type ConditionalWrite, createTable, type TableOptions } from './table.ts';
+import { createTable, type TableOptions } from './table.ts';
 
 const Stored = object({
   profile: string,
@@ -8,9 +8,6 @@ const Stored = object({
   ages: optional(string),
   owners: optional(string),
 });
-
-/** Safe to repeat: the same lesson is written again. */
-const WRITE: ConditionalWrite = { update: 'SET #target = :lesson' };
 
 const KEY = 'L#lessons';
 /** Before the name of a target, so that no other attribute has it. */
@@ -31,8 +28,8 @@ export const createDynamoLessonStore = (options: TableOptions): LessonStore => {
       );
     },
     writeLesson: async (target, lesson) => {
-      const names = { '#target': `${PREFIX}${target}` };
-      await table.apply(KEY, WRITE, { names, values: { ':lesson': lesson } });
+      // Safe to repeat: the same lesson is written again.
+      await table.apply(KEY, { set: { [`${PREFIX}${target}`]: lesson } });
     },
   };
 };

@@ -5,7 +5,7 @@ import {
   type UsageSnapshot,
 } from '../meter-store.ts';
 import { StoreThrottled } from '../store-unavailable.ts';
-import { expressed, type Write } from './item-write.ts';
+import type { Write } from './item-write.ts';
 import {
   budgetsToCopy,
   grantsFor,
@@ -100,7 +100,7 @@ export const createBank = ({ table, sharding }: { table: Table; sharding: Shardi
 
   /** A write of the root; if another one came first, the root as that one left it. */
   const writeRoot = async ({ meterId }: Reservation, write: Write): Promise<Root> => {
-    const result = await table.apply(meterId, ...expressed(write));
+    const result = await table.apply(meterId, write);
     const item = result.item ?? (await table.read(meterId)) ?? {};
     const layout = layoutIn(item);
     if (!layout) throw new Error('A root without a layout.');
@@ -131,11 +131,11 @@ export const createBank = ({ table, sharding }: { table: Table; sharding: Shardi
     const key = itemKey(meterId, shard);
     const before = (await table.read(key)) ?? {};
     const joining = joinEpoch(layout.epoch, budgetNamesIn(before));
-    const result = await table.apply(key, ...expressed(joining));
+    const result = await table.apply(key, joining);
     const item = result.item ?? (await table.read(key)) ?? {};
     if (item[EPOCH] !== layout.epoch || hasJoined(root, shard)) return;
     const taking = takeBack(shard, layout.epoch, excessIn(root, shard, item));
-    await table.apply(meterId, ...expressed(taking));
+    await table.apply(meterId, taking);
   };
 
   /** A shard that was registered with the epoch has joined it before its item exists. */
@@ -155,7 +155,7 @@ export const createBank = ({ table, sharding }: { table: Table; sharding: Shardi
     if (grants.length > 0) {
       const past = pastCountersIn(root.item, now);
       const write = grant(shard, { epoch, minute, period }, grants, past);
-      const result = await table.apply(meterId, ...expressed(write));
+      const result = await table.apply(meterId, write);
       // Otherwise another process granted first: its grant is seen when the shard is tried again.
       if (!result.applied || !result.item) return root;
       lent = { ...root, item: result.item };
@@ -164,7 +164,7 @@ export const createBank = ({ table, sharding }: { table: Table; sharding: Shardi
     if (budgets.length > 0) {
       const ends = keyEndsToCopy(lent.item, item);
       const write = copyBudgets(epoch, budgets, ends);
-      await table.apply(itemKey(meterId, shard), ...expressed(write));
+      await table.apply(itemKey(meterId, shard), write);
     }
     return lent;
   };

@@ -2,7 +2,7 @@ import { leasing } from '#late/leases';
 import type { Reservation, ReservedUnit } from '../meter-store.ts';
 import { asNotSent } from '../store-unavailable.ts';
 import type { LeaseParts } from './budgets/leases.ts';
-import { expressed, joined } from './item-write.ts';
+import { joined } from './item-write.ts';
 import { numberIn } from './meter-item.ts';
 import { markName } from './meter-marks.ts';
 import {
@@ -127,7 +127,7 @@ export const createReserveGroups = ({
     const unleased = reserve(reservation, { epoch, bounds });
     const { lease } = reservation;
     const write = lease ? joined(unleased, leasing(lease, parts)) : unleased;
-    return table.apply(placeKey(reservation, place), ...expressed(write));
+    return table.apply(placeKey(reservation, place), write);
   };
 
   const sendAll = (tries: Try[], item: Item | undefined) => {
@@ -144,7 +144,7 @@ export const createReserveGroups = ({
     }
     const bounds = belowLimits(counters, requests);
     const write = reserve(reservation, { reservations, epoch, bounds });
-    return table.apply(placeKey(reservation, place), ...expressed(write));
+    return table.apply(placeKey(reservation, place), write);
   };
 
   const send = createGroups({ writesInFlight, sendOne, sendAll });
@@ -161,14 +161,13 @@ export const createReserveGroups = ({
 export const createSettleGroups = ({ table, sharding: { writesInFlight } }: GroupParts) => {
   type Settlement = { unit: ReservedUnit; key: string; as: SettleAs };
 
-  const sendOne = ({ unit, key, as }: Settlement) =>
-    table.apply(key, ...expressed(settle(unit, as)));
+  const sendOne = ({ unit, key, as }: Settlement) => table.apply(key, settle(unit, as));
 
   const sendAll = (settlements: Settlement[]) => {
     const [first] = settlements;
     const units = settlements.map(({ unit }) => unit);
     if (!first || shareMark(units)) return undefined;
-    return table.apply(first.key, ...expressed(settle(first.unit, first.as, { units })));
+    return table.apply(first.key, settle(first.unit, first.as, { units }));
   };
 
   const send = createGroups({ writesInFlight, sendOne, sendAll });

@@ -1,5 +1,5 @@
 import type { MeterStore } from '../meter-store.ts';
-import { type Condition, expressed, type Write } from './item-write.ts';
+import type { Condition, Write } from './item-write.ts';
 import {
   FLOOR,
   IN_FLIGHT,
@@ -53,7 +53,7 @@ export const createReap = (table: Table, readAll: ReadAll): MeterStore['reap'] =
       const expired = stale.expired.slice(0, MAX_EXPIRED);
       if (abandoned.length + expired.length === 0) break;
       const write = reapAll({ ...stale, abandoned, expired });
-      const result = await table.apply(key, ...expressed(write));
+      const result = await table.apply(key, write);
       // A repeat whose first copy was applied finds no marks.
       if (result.applied || result.mayBeDuplicated) refunded += abandoned.length;
       // Not applied: another process reaped some of them, or one was settled after all.

@@ -1,5 +1,5 @@
 import type { Reservation } from '../meter-store.ts';
-import type { Condition, Write } from './item-write.ts';
+import { asSeen, type Condition, type Write } from './item-write.ts';
 import type { Grant } from './meter-grants.ts';
 import { EPOCH, FLOOR, holdName, holdOf, lentName, type PastCounters } from './meter-item.ts';
 import {
@@ -128,10 +128,8 @@ export const grant = (
   grants: Grant[],
   past: PastCounters | undefined,
 ): Write => {
-  const isUnchanged = ({ counter, from }: Grant): Condition => {
-    const granted = LAYOUT.grantedName(shard, counter);
-    return from === undefined ? [granted, 'is absent'] : [granted, '=', from];
-  };
+  const isUnchanged = ({ counter, from }: Grant): Condition =>
+    asSeen(LAYOUT.grantedName(shard, counter), from);
   // Of several shards none has been granted any.
   const isFirst = grants
     .filter(({ shards }) => shards.length > 1)

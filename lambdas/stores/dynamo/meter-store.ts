@@ -1,7 +1,7 @@
 import { createLeases } from '#late/leases';
 import { createReap } from '#late/sharding';
 import { atFirstCall } from '../../support/at-first-call.ts';
-import { TTL_ATTRIBUTE } from '../../tables.ts';
+import { HOUR_MS, MINUTE_MS } from '../../support/clock.ts';
 import type {
   EndedPeriod,
   MeterStore,
@@ -12,7 +12,8 @@ import type {
 import { StoreUnavailable } from '../store-unavailable.ts';
 import type { Leases } from './budgets/leases.ts';
 import { withCounted } from './budgets/with-counted.ts';
-import { expressed } from './item-write.ts';
+import { expiring } from './item-write.ts';
+
 import { createSettleGroups } from './meter-groups.ts';
 import {
   endedPeriodsIn,
@@ -49,7 +50,6 @@ import { createTable, type Table, type TableOptions } from './table.ts';
 
 /** Attempts of a verb while other writes change the item between its steps; then StoreUnavailable. */
 const MAX_TRIES = 8;
-const FREE_ITEM_LIFE_SECONDS = 3_600;
 /** Periods that one write forgets. */
 const MAX_FORGOTTEN = 40;
 
@@ -70,18 +70,18 @@ const createSettle = (parts: {
     if (past) {
       // Not repeated with this part: another request may have raised the floor and removed the counters.
       entry.past = undefined;
-      const { applied } = await table.apply(key, ...expressed(settle(unit, as, { past })));
+      const { applied } = await table.apply(key, settle(unit, as, { past }));
       if (applied) return;
     }
     const { applied, mayBeDuplicated } = await sendInGroup(unit, key, as);
     // Either an earlier copy settled it, or another unit of its group was reaped.
-    if (!applied && mayBeDuplicated) await table.apply(key, ...expressed(settle(unit, as)));
+    if (!applied && mayBeDuplicated) await table.apply(key, settle(unit, as));
   };
 
   const refundRepeated = async (unit: ReservedUnit, key: string): Promise<void> => {
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      if ((await table.apply(key, ...expressed(settleRepeated(unit, 'refund')))).applied) return;
-      const { applied, item } = await table.apply(key, ...expressed(tombstone(unit)));
+      if ((await table.apply(key, settleRepeated(unit, 'refund'))).applied) return;
+      const { applied, item } = await table.apply(key, tombstone(unit));
       if (applied) return;
       const mark = (item ?? (await table.read(key)))?.[markName(unit.requestId)];
       if (mark === tombstoneOf(unit)) return;
@@ -98,7 +98,7 @@ const createSettle = (parts: {
       const sendOnce = (): Promise<unknown> => {
         if (entry && !mayBeDuplicated) return settleOnce(unit, as, entry);
         if (as !== 'charge') return refundRepeated(unit, key);
-        return table.apply(key, ...expressed(settleRepeated(unit, as)));
+        return table.apply(key, settleRepeated(unit, as));
       };
       const { lease } = unit;
       const send = () =>
@@ -132,7 +132,7 @@ const createPeriods = (
     // A few at a time: an expression has at most 4 KB.
     for (let index = 0; index < attributes.length; index += MAX_FORGOTTEN) {
       const few = attributes.slice(index, index + MAX_FORGOTTEN);
-      await table.apply(key, ...expressed({ remove: few }));
+      await table.apply(key, { remove: few });
     }
   };
 
@@ -145,7 +145,7 @@ const createPeriods = (
         // A crash between two items must not change what is read next time.
         for (const period of periods) {
           const used = items.reduce((sum, item) => sum + ownCount(item, periodName(period)), 0);
-          await table.apply(meterId, ...expressed(fixPeriod(period, used)));
+          await table.apply(meterId, fixPeriod(period, used));
         }
       }
       for (const [shard, item] of [...items.entries()].toReversed()) {
@@ -162,10 +162,7 @@ const createEndKey = (table: Table) => async (meterId: string, keyId: string, en
   const name = keyEndName(keyId);
   // The earliest end wins, so that a late copy of a rotation cannot undo a revocation.
   const endIn = (key: string, value: number) =>
-    table.apply(
-      key,
-      ...expressed({ set: { [name]: value }, conditions: [[name, '> or absent', value]] }),
-    );
+    table.apply(key, { set: { [name]: value }, conditions: [[name, '> or absent', value]] });
   const result = await endIn(meterId, end);
   const root = result.item ?? (await table.read(meterId));
   // The root's end is the earliest.
@@ -213,12 +210,12 @@ export const createDynamoRequestMeters = ({
     admitFree: async (meterId, minute, cap) => {
       if (cap < 1) return false;
       // A separate item per minute. A repeated write may count twice, which only lowers the limit.
-      const write = expressed({
-        set: { [TTL_ATTRIBUTE]: minute * 60 + FREE_ITEM_LIFE_SECONDS },
+      const { applied } = await repeating.apply(`${meterId}/free/${minute}`, {
+        set: expiring(minute * MINUTE_MS + HOUR_MS),
         add: { count: 1 },
         conditions: [['count', '< or absent', cap]],
       });
-      return (await repeating.apply(`${meterId}/free/${minute}`, ...write)).applied;
+      return applied;
     },
   };
 };

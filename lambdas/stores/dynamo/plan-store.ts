@@ -19,6 +19,7 @@ import {
 } from '../plan-store.ts';
 import type { RouterStores } from '../router-stores.ts';
 import { UnreadableItem } from '../store-unavailable.ts';
+import { asSeen, type Condition, replacing, type Write } from './item-write.ts';
 import { isUnderstood, NEEDS } from './needs.ts';
 import { createTable, type Item, type TableOptions } from './table.ts';
 
@@ -66,38 +67,21 @@ const OPTIONAL = [
   ...(['concurrency', 'models', 'replay', 'state', 'require', 'loops'] as const),
   ...(['max_wait_ms', 'priority', 'weight'] as const),
 ];
-const placeholders = (names: readonly string[]) => names.map((name) => `#${name}`).join(', ');
-
-const SET =
-  'SET #rpm = :rpm, #quota = :quota, #period = :period, #revision = if_not_exists(#revision, :zero) + :one';
 
 /** Sets the optional fields that a plan has, and removes the others. */
-const writeOf = (plan: Plan) => {
-  const own = (isSet: boolean): string[] => [
-    ...OPTIONAL.filter((name) => (plan[name] !== undefined) === isSet),
-    ...((plan.require !== undefined) === isSet ? [NEEDS] : []),
-  ];
-  const removes = own(false);
-  const assignments = own(true).map((name) => `, #${name} = :${name}`);
-  const removal = removes.length > 0 ? ` REMOVE ${placeholders(removes)}` : '';
-  return { update: `${SET}${assignments.join('')}${removal}` };
+const writeOf = (plan: Plan): Write => {
+  const { rpm, quota, period } = plan;
+  return {
+    ...replacing({
+      ...{ rpm, quota, period },
+      ...Object.fromEntries(OPTIONAL.map((name) => [name, plan[name]])),
+      [NEEDS]: plan.require && NEEDED,
+    }),
+    add: { revision: 1 },
+  };
 };
 
-const ABSENT = 'attribute_not_exists(#rpm) OR #rpm < :zero';
-const SAME_REVISION = '#rpm >= :zero AND #revision = :revision';
-const NO_REVISION = '#rpm >= :zero AND attribute_not_exists(#revision)';
-
-const ASSIGN = { update: 'SET #assignedAt = :now', condition: '#rpm >= :zero' };
-
-/**
- * What remains is the revision, with which a plan of the same id can be created again, and what version 0.1.0 requires of
- * every plan: it lists the plan, and admits no request by it. A function, because the router's bundle leaves out what is not
- * called.
- */
-const deletion = () => ({
-  update: `SET #rpm = :none, #quota = :none REMOVE ${placeholders(OPTIONAL)}, #needs, #assignedAt`,
-  condition: '#rpm >= :zero AND (attribute_not_exists(#assignedAt) OR #assignedAt < :since)',
-});
+const EXISTS: Condition = ['rpm', '>=', 0];
 
 /** Of a deleted plan only its revision remains, or a rate below 0. */
 const isPlan = (item: Item | undefined): item is Item =>
@@ -119,26 +103,11 @@ export const createDynamoPlanReader = (options: TableOptions): RouterStores['pla
 /** `PlanStore` on the plans table: one item per plan, by its id. */
 export const createDynamoPlanStore = (options: TableOptions): PlanStore => {
   const table = createTable(options);
-  const remove = deletion();
-
-  const put = (plan: Plan, condition?: string, revision?: unknown) => {
-    const { id, ...members } = plan;
-    const values = Object.entries(members).map(([name, value]) => [`:${name}`, value]);
-    const write = writeOf(plan);
-    return table.apply(id, condition === undefined ? write : { ...write, condition }, {
-      values: {
-        ...Object.fromEntries(values),
-        ':needs': plan.require && NEEDED,
-        ':revision': revision,
-        ':zero': 0,
-        ':one': 1,
-      },
-    });
-  };
 
   /** A copy that the table sent twice finds its own write, which counts as applied. */
-  const putIf = async (plan: Plan, condition: string, revision?: unknown): Promise<boolean> => {
-    const { applied, mayBeDuplicated, item } = await put(plan, condition, revision);
+  const putIf = async (plan: Plan, conditions: Condition[]): Promise<boolean> => {
+    const write = { ...writeOf(plan), conditions };
+    const { applied, mayBeDuplicated, item } = await table.apply(plan.id, write);
     if (applied || !mayBeDuplicated) return applied;
     const stored = item ?? (await table.read(plan.id));
     return isPlan(stored) && isSamePlan(readPlan({ ...stored, [PARTITION_KEY]: plan.id }), plan);
@@ -146,25 +115,29 @@ export const createDynamoPlanStore = (options: TableOptions): PlanStore => {
 
   return {
     ...createDynamoPlanReader(options),
-    createPlan: (plan) => putIf(plan, ABSENT),
+    createPlan: (plan) => putIf(plan, [['rpm', '< or absent', 0]]),
     changePlan: async (id, change) => {
       const item = await table.read(id);
       if (!isPlan(item)) return { outcome: 'missing' };
       const before = readPlan(item);
       const { revision } = item;
       const plan = change(before);
-      const condition = revision === undefined ? NO_REVISION : SAME_REVISION;
-      const isChanged = await putIf(plan, condition, revision);
+      const isChanged = await putIf(plan, [EXISTS, asSeen('revision', revision)]);
       return isChanged ? { outcome: 'changed', before, plan } : { outcome: 'conflict' };
     },
     putPlan: async (plan) => {
-      await put(plan);
+      await table.apply(plan.id, writeOf(plan));
     },
     assignPlan: async (id, now) =>
-      (await table.apply(id, ASSIGN, { values: { ':now': now, ':zero': 0 } })).applied,
+      (await table.apply(id, { set: { assignedAt: now }, conditions: [EXISTS] })).applied,
     deletePlan: async (id, since) => {
-      const bindings = { values: { ':since': since, ':zero': 0, ':none': -1 } };
-      const { applied, mayBeDuplicated } = await table.apply(id, remove, bindings);
+      // What remains is the revision, with which a plan of the same id can be created again, and what version 0.1.0 requires
+      // of every plan: it lists the plan, and admits no request by it.
+      const { applied, mayBeDuplicated } = await table.apply(id, {
+        set: { rpm: -1, quota: -1 },
+        remove: [...OPTIONAL, NEEDS, 'assignedAt'],
+        conditions: [EXISTS, ['assignedAt', '< or absent', since]],
+      });
       if (applied) return 'deleted';
       if (isPlan(await table.read(id))) return 'assigned';
       return mayBeDuplicated ? 'deleted' : 'missing';

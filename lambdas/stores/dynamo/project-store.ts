@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { PARTITION_KEY } from '../../tables.ts';
 import type { Project, ProjectStore } from '../project-store.ts';
 import { UnreadableItem } from '../store-unavailable.ts';
+import { asSeen, replacing } from './item-write.ts';
 import { isUnderstood } from './needs.ts';
 import { createTable, type Item, type TableOptions } from './table.ts';
 
@@ -34,20 +35,10 @@ const readProject = (item: Item): Project => {
   return project;
 };
 
-const OPTIONAL = ['name', 'plans', 'maxKeys', 'deletedAt', 'admitted'] as const;
-const FIELDS = ['createdAt', ...OPTIONAL] as const;
-
-const valuesOf = (project: Project): Record<string, unknown> =>
-  Object.fromEntries(FIELDS.map((name) => [`:${name}`, project[name]]));
-
+const FIELDS = ['createdAt', 'name', 'plans', 'maxKeys', 'deletedAt', 'admitted'] as const;
 /** Sets the fields that a project has, and removes the others. */
-const updateOf = (project: Project): string => {
-  const sets = FIELDS.filter((name) => project[name] !== undefined);
-  const removes = OPTIONAL.filter((name) => project[name] === undefined);
-  const removal =
-    removes.length > 0 ? ` REMOVE ${removes.map((name) => `#${name}`).join(', ')}` : '';
-  return `SET ${sets.map((name) => `#${name} = :${name}`).join(', ')}${removal}`;
-};
+const writeOf = (project: Project) =>
+  replacing(Object.fromEntries(FIELDS.map((name) => [name, project[name]])));
 
 /** `ProjectStore` on the projects table: one item per project, by its id. */
 export const createDynamoProjectStore = (options: TableOptions): ProjectStore => {
@@ -56,13 +47,12 @@ export const createDynamoProjectStore = (options: TableOptions): ProjectStore =>
   /** Writes the project as the revision after `revision`, or as its first for undefined. */
   const replace = async (project: Project, revision: number | undefined): Promise<boolean> => {
     const next = (revision ?? 0) + 1;
-    const known = revision === undefined ? 'attribute_not_exists(#revision)' : '#revision = :seen';
-    const write = {
-      update: updateOf(project).replace('SET ', 'SET #revision = :next, '),
-      condition: `attribute_exists(#createdAt) AND ${known}`,
-    };
-    const values = { ...valuesOf(project), ':next': next, ':seen': revision };
-    const { applied, mayBeDuplicated } = await table.apply(project.id, write, { values });
+    const { set, remove } = writeOf(project);
+    const { applied, mayBeDuplicated } = await table.apply(project.id, {
+      set: { ...set, revision: next },
+      remove,
+      conditions: [['createdAt', 'is present'], asSeen('revision', revision)],
+    });
     if (applied || !mayBeDuplicated) return applied;
     // A repeat of a write whose response was lost finds its own revision.
     const item = await table.read(project.id);
@@ -78,9 +68,10 @@ export const createDynamoProjectStore = (options: TableOptions): ProjectStore =>
     },
     createProject: async (project) => {
       const { id, createdAt } = project;
-      const write = { update: updateOf(project), condition: 'attribute_not_exists(#createdAt)' };
-      const bindings = { values: valuesOf(project) };
-      const { applied, mayBeDuplicated } = await table.apply(id, write, bindings);
+      const { applied, mayBeDuplicated } = await table.apply(id, {
+        ...writeOf(project),
+        conditions: [['createdAt', 'is absent']],
+      });
       if (applied || !mayBeDuplicated) return applied;
       // A repeat of a write whose response was lost finds its own project.
       return (await table.read(id))?.createdAt === createdAt;

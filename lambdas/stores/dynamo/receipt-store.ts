@@ -1,4 +1,5 @@
 import type { ReceiptStore } from '../receipt-store.ts';
+import { expiring } from './item-write.ts';
 import { createTable, type TableOptions } from './table.ts';
 
 /** Before the number of a place. */
@@ -18,15 +19,10 @@ export const createDynamoReceiptStore = (options: TableOptions): ReceiptStore =>
       });
     },
     writeReceipts: async (target, receipts, until) => {
-      const values: Record<string, unknown> = { ':ttl': Math.ceil(until / 1_000) };
-      let update = 'SET #ttl = :ttl';
-      for (const [place, receipt] of receipts) {
-        const name = `${PREFIX}${place}`;
-        update += `, #${name} = :${name}`;
-        values[`:${name}`] = receipt;
-      }
+      const places = [...receipts].map(([place, receipt]) => [`${PREFIX}${place}`, receipt]);
+      const set = { ...expiring(until), ...Object.fromEntries(places) };
       // Safe to repeat: the same receipts are written again.
-      await table.apply(keyOf(target), { update, returns: 'NONE' }, { values });
+      await table.apply(keyOf(target), { set, returns: 'NONE' });
     },
   };
 };

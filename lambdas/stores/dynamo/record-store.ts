@@ -11,13 +11,8 @@ import type {
   RequestRecord,
 } from '../record-store.ts';
 import type { RouterStores } from '../router-stores.ts';
-import {
-  type ConditionalWrite,
-  createTable,
-  type Item,
-  type RangeQuery,
-  type TableOptions,
-} from './table.ts';
+import { expiring } from './item-write.ts';
+import { createTable, type Item, type RangeQuery, type TableOptions } from './table.ts';
 
 /**
  * Partitions of a project's day. One takes 1,000 writes a second, which is more than any of its keys can
@@ -40,18 +35,6 @@ const REFUSED_DAYS = 7;
 
 /** Keys that seal the hashes of prompts' parts are of no project. */
 const SEALS = '|seals';
-
-/** The first environment of a period decides. */
-const SHARE: ConditionalWrite = {
-  update: 'SET #entry = if_not_exists(#entry, :entry), #ttl = if_not_exists(#ttl, :ttl)',
-};
-
-const WRITE: ConditionalWrite = {
-  update: 'SET #entry = :entry, #revision = :revision, #ttl = :ttl',
-  // A late copy of an earlier revision changes nothing.
-  condition: 'attribute_not_exists(#revision) OR #revision <= :revision',
-  returns: 'NONE',
-};
 
 /** Project ids have no `|`. The id ends in random characters. */
 const partitionOf = (projectId: string, day: string, shard: number | typeof REFUSED): string =>
@@ -155,13 +138,15 @@ export const createDynamoRecordWriter = ({
     entry: object,
     { sort, revision = 1, expiresAt }: Put,
   ): Promise<void> => {
-    await table.apply({ partition, sort }, WRITE, {
-      values: {
-        ':entry': JSON.stringify(entry),
-        ':revision': revision,
-        ':ttl': Math.ceil(expiresAt / 1000),
+    await table.apply(
+      { partition, sort },
+      {
+        set: { entry: JSON.stringify(entry), revision, ...expiring(expiresAt) },
+        // A late copy of an earlier revision changes nothing.
+        conditions: [['revision', '<= or absent', revision]],
+        returns: 'NONE',
       },
-    });
+    );
   };
 
   /** By the days to which a request may belong. */
@@ -200,10 +185,14 @@ export const createDynamoRecordWriter = ({
         expiresAt: expiryOf(refused.day, Math.min(recordDays, REFUSED_DAYS)),
       }),
     shareSealKey: async (period, { key, expiresAt }) => {
-      const { item } = await table.apply({ partition: SEALS, sort: String(period) }, SHARE, {
-        values: { ':entry': JSON.stringify({ key }), ':ttl': Math.ceil(expiresAt / 1000) },
+      const place = { partition: SEALS, sort: String(period) };
+      // The first environment of a period decides.
+      const { applied, item } = await table.apply(place, {
+        set: { entry: JSON.stringify({ key }), ...expiring(expiresAt) },
+        conditions: [['entry', 'is absent']],
       });
-      return item ? entryOf<SealKey>(item).key : key;
+      const stored = applied ? undefined : (item ?? (await table.read(place)));
+      return stored ? entryOf<SealKey>(stored).key : key;
     },
     findSealKey: async (period) => {
       const item = await table.read({ partition: SEALS, sort: String(period) });

@@ -11,7 +11,8 @@ import {
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { BodyStore } from '../answer-store.ts';
 import type { ResponseStore, StoredResponse } from '../response-store.ts';
-import { type ConditionalWrite, createTable, type Item, type TableOptions } from './table.ts';
+import { expiring } from './item-write.ts';
+import { createTable, type Item, type TableOptions } from './table.ts';
 
 const StoredItem = object({
   before: list(string),
@@ -28,53 +29,11 @@ const StoredItem = object({
 });
 type StoredItem = Infer<typeof StoredItem>;
 
-/**
- * The conditional writes of a response. Each is a no-op when repeated:
- *
- *   create                                    it has ended
- *   create  renew  piece  renew  piece  end   in the background
- *   create  renew  †  lease over  end         its process died; the next reader ends it
- *   remove                                    no write above applies any more
- */
-const CREATE: ConditionalWrite = {
-  update: `SET #before = :before, #expiresAt = :expiresAt, #ttl = :ttl,
-    #isBackground = :isBackground, #isStream = :isStream`,
-  condition: 'attribute_not_exists(#deleted)',
-  returns: 'NONE',
-};
-/** Members that not every response has. */
-const OPTIONAL = ['leaseUntil', 'input', 'response'] as const;
-const RENEW: ConditionalWrite = {
-  update: 'SET #leaseUntil = :leaseUntil, #hasBegun = :true, #pieces = :pieces',
-  condition: 'attribute_exists(#leaseUntil)',
-  returns: 'NONE',
-};
-const END: ConditionalWrite = {
-  update: 'SET #response = :response, #endedAt = :now REMOVE #leaseUntil',
-  condition: 'attribute_exists(#leaseUntil) AND #leaseUntil <= :deadAt',
-  returns: 'NONE',
-};
-const END_ELSEWHERE: ConditionalWrite = {
-  ...END,
-  update: 'SET #endedAt = :now REMOVE #leaseUntil, #response',
-};
-const PUT_PIECE: ConditionalWrite = {
-  update: `SET #piece = :piece, #ttl = :ttl`,
-  condition: 'attribute_not_exists(#deleted)',
-  returns: 'NONE',
-};
-/** The number of pieces stays until all is removed: a removal that failed is continued by its repeat. */
-const REMOVE: ConditionalWrite = {
-  update: `SET #deleted = :true, #pieces = if_not_exists(#pieces, :zero)
-    REMOVE #before, #leaseUntil, #endedAt, #hasBegun, #isBackground, #isStream, #input, #response`,
-  condition: 'attribute_exists(#before) OR attribute_exists(#pieces)',
-};
-const REMOVE_PIECE: ConditionalWrite = {
-  update: `SET #deleted = :true, #ttl = :ttl REMOVE #piece`,
-  returns: 'NONE',
-};
-const FORGET_PIECES: ConditionalWrite = { update: 'REMOVE #pieces', returns: 'NONE' };
-
+/** What a removal takes. */
+const PARTS = [
+  ...['before', 'leaseUntil', 'endedAt', 'hasBegun', 'isBackground', 'isStream'],
+  ...['input', 'response'],
+];
 /** Later than each lease: the owner of a response ends it at any time. */
 const ANY_TIME = Number.MAX_SAFE_INTEGER;
 
@@ -87,7 +46,6 @@ const pieceOf = (key: string, index: number): string => `${key}#${index}`;
 const nameOf = (key: string, part: string | number): string => `responses/${key}/${part}`;
 
 const encode = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
-const ttlOf = (expiresAt: number): number => Math.ceil(expiresAt / 1000);
 
 const parseItem = (item: Item | undefined, now: number): StoredItem | undefined => {
   const stored = readIfValid(StoredItem, item);
@@ -96,12 +54,17 @@ const parseItem = (item: Item | undefined, now: number): StoredItem | undefined 
 
 type Options = TableOptions & { bodies?: BodyStore | undefined };
 
-/** `ResponseStore` on the answers table: an item for a response, and one for each piece of its stream. */
+/**
+ * `ResponseStore` on the answers table: an item for a response, and one for each piece of its stream. Each of its conditional
+ * writes is a no-op when repeated:
+ *
+ *   create                                    it has ended
+ *   create  renew  piece  renew  piece  end   in the background
+ *   create  renew  †  lease over  end         its process died; the next reader ends it
+ *   remove                                    no write above applies any more
+ */
 export const createDynamoResponseStore = ({ bodies, ...options }: Options): ResponseStore => {
   const table = createTable(options);
-  const apply = (key: string, write: ConditionalWrite, values: Record<string, unknown>) =>
-    table.apply(key, write, { values: { ':true': true, ...values } });
-
   /** The text for an item; undefined if the bytes are in the body store instead. */
   const put = async (name: string, bytes: Uint8Array, max: number, expiresAt?: number) => {
     if (!bodies || bytes.byteLength <= max) return encode(bytes);
@@ -122,18 +85,14 @@ export const createDynamoResponseStore = ({ bodies, ...options }: Options): Resp
       put(nameOf(key, 'input'), stored.input, MAX_BODY, expiresAt),
       put(nameOf(key, 'response'), stored.response, MAX_BODY, expiresAt),
     ]);
-    const optional = { leaseUntil, input, response };
-    const sets = OPTIONAL.filter((name) => optional[name] !== undefined);
-    const update = [CREATE.update, ...sets.map((name) => `#${name} = :${name}`)].join(', ');
-    const { applied } = await apply(
-      key,
-      { ...CREATE, update },
-      {
-        ...{ ':before': before, ':isBackground': isBackground, ':isStream': isStream },
-        ...{ ':expiresAt': expiresAt, ':ttl': ttlOf(expiresAt) },
-        ...Object.fromEntries(sets.map((name) => [`:${name}`, optional[name]])),
+    const { applied } = await table.apply(key, {
+      set: {
+        ...{ before, isBackground, isStream, leaseUntil, input, response },
+        ...{ expiresAt, ...expiring(expiresAt) },
       },
-    );
+      conditions: [['deleted', 'is absent']],
+      returns: 'NONE',
+    });
     if (!applied) await removeBodies(key);
     return applied;
   };
@@ -161,7 +120,11 @@ export const createDynamoResponseStore = ({ bodies, ...options }: Options): Resp
 
   const removePieces = async (key: string, count: number, ttl: unknown) => {
     for (let index = 0; index < count; index += 1) {
-      await apply(pieceOf(key, index), REMOVE_PIECE, { ':ttl': ttl });
+      await table.apply(pieceOf(key, index), {
+        set: { deleted: true, [TTL_ATTRIBUTE]: ttl },
+        remove: ['piece'],
+        returns: 'NONE',
+      });
       await bodies?.remove(nameOf(key, index));
     }
   };
@@ -172,14 +135,23 @@ export const createDynamoResponseStore = ({ bodies, ...options }: Options): Resp
       const stored = parseItem(await table.read(key), now);
       return stored && readStored(key, stored);
     },
-    renew: async (key, { leaseUntil, pieces }) =>
-      (await apply(key, RENEW, { ':leaseUntil': leaseUntil, ':pieces': pieces })).applied,
+    renew: async (key, { leaseUntil, pieces }) => {
+      const { applied } = await table.apply(key, {
+        set: { leaseUntil, hasBegun: true, pieces },
+        conditions: [['leaseUntil', 'is present']],
+        returns: 'NONE',
+      });
+      return applied;
+    },
     end: async ({ key, expiresAt }, bytes, { now, deadAt = ANY_TIME }) => {
       const name = nameOf(key, 'response');
       const response = await put(name, bytes, MAX_BODY, expiresAt);
-      const write = response === undefined ? END_ELSEWHERE : END;
-      const values = { ':response': response, ':deadAt': deadAt, ':now': now };
-      const { applied, mayBeDuplicated } = await apply(key, write, values);
+      const { applied, mayBeDuplicated } = await table.apply(key, {
+        set: { endedAt: now, response },
+        remove: ['leaseUntil', ...(response === undefined ? ['response'] : [])],
+        conditions: [['leaseUntil', '<=', deadAt]],
+        returns: 'NONE',
+      });
       // It was deleted, or cancelled, which leaves the small body of the item.
       if (!applied && !mayBeDuplicated && response === undefined) await bodies?.remove(name);
       return applied || mayBeDuplicated;
@@ -187,8 +159,11 @@ export const createDynamoResponseStore = ({ bodies, ...options }: Options): Resp
     putPiece: async ({ key, expiresAt }, index, bytes) => {
       const name = nameOf(key, index);
       const piece = await put(name, bytes, MAX_PIECE, expiresAt);
-      const values = { ':piece': piece ?? '', ':ttl': ttlOf(expiresAt) };
-      const { applied } = await apply(pieceOf(key, index), PUT_PIECE, values);
+      const { applied } = await table.apply(pieceOf(key, index), {
+        set: { piece: piece ?? '', ...expiring(expiresAt) },
+        conditions: [['deleted', 'is absent']],
+        returns: 'NONE',
+      });
       if (!applied && piece === undefined) await bodies?.remove(name);
     },
     findPiece: async (key, index) => {
@@ -198,11 +173,17 @@ export const createDynamoResponseStore = ({ bodies, ...options }: Options): Resp
       return read(nameOf(key, index), piece === '' ? undefined : piece);
     },
     remove: async (key) => {
-      const { applied, item } = await apply(key, REMOVE, { ':zero': 0 });
+      // The number of pieces stays until all is removed: a removal that failed is continued by its repeat.
+      const { applied, item } = await table.apply(key, {
+        set: { deleted: true },
+        add: { pieces: 0 },
+        remove: PARTS,
+        conditions: [{ anyOf: [[['before', 'is present']], [['pieces', 'is present']]] }],
+      });
       if (!applied || !item) return false;
       await removePieces(key, Number(item.pieces ?? 0), item[TTL_ATTRIBUTE]);
       await removeBodies(key);
-      await apply(key, FORGET_PIECES, {});
+      await table.apply(key, { remove: ['pieces'], returns: 'NONE' });
       return true;
     },
   };

@@ -1,17 +1,13 @@
+import { DAY_MS } from '../../support/clock.ts';
 import { number, object, readIfValid, string } from '../../support/schema.ts';
 import type { ShareStore } from '../share-store.ts';
-import { type ConditionalWrite, createTable, type Item, type TableOptions } from './table.ts';
+import { expiring } from './item-write.ts';
+import { createTable, type TableOptions } from './table.ts';
 
 const Stored = object({ text: string, version: number, by: string });
 
-const WRITE: ConditionalWrite = {
-  update: 'SET #text = :text, #version = :next, #by = :by, #ttl = :ttl',
-  condition: 'attribute_not_exists(#version) OR #version = :seen',
-  returns: 'NONE',
-};
-
 /** A queue without a request for a day is as good as none. */
-const LIFE_SECONDS = 86_400;
+const LIFE_MS = DAY_MS;
 
 const keyOf = (name: string): string => `share/${name}`;
 
@@ -26,11 +22,13 @@ export const createDynamoShareStore = (options: TableOptions): ShareStore => {
   return {
     readQueue: read,
     writeQueue: async (name, { text, by }, seen) => {
-      const ttl = Math.ceil(clock.now() / 1_000) + LIFE_SECONDS;
-      const values = { ':text': text, ':by': by, ':seen': seen, ':next': seen + 1, ':ttl': ttl };
-      const { applied, item } = await table.apply(keyOf(name), WRITE, { values });
+      const { applied, item } = await table.apply(keyOf(name), {
+        set: { text, by, version: seen + 1, ...expiring(clock.now() + LIFE_MS) },
+        conditions: [['version', '= or absent', seen]],
+        returns: 'NONE',
+      });
       if (applied) return { isWritten: true, stored: { text, version: seen + 1 } };
-      const stored = item ? readIfValid(Stored, item satisfies Item) : await read(name);
+      const stored = item ? readIfValid(Stored, item) : await read(name);
       // A copy of this write was applied before: its response was lost.
       return { isWritten: stored?.by === by, stored };
     },

@@ -1,33 +1,14 @@
 import { listOf } from '../../support/async-lists.ts';
 import { pause } from '../../support/clock.ts';
-import { isEmpty } from '../../support/omit-undefined.ts';
-import { PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE } from '../../tables.ts';
+import { PARTITION_KEY, SORT_KEY } from '../../tables.ts';
 import { StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
 import { type DynamoCalls, type DynamoClient, DynamoError, type Item } from './dynamo-client.ts';
+import { expressed, type Write } from './item-write.ts';
 
 export type { Item };
 
 /** Key of an item: the partition, and in a sorted table the sort key as well. */
 export type ItemKey = string | { partition: string; sort: string };
-
-/** One conditional write. Expressions are constants; `Bindings` resolves their placeholders. */
-export type ConditionalWrite = {
-  update: string;
-  condition?: string;
-  /**
-   * `NONE` where no caller reads the item that the write leaves, which may have kilobytes.
-   * @default 'ALL_NEW'
-   */
-  returns?: 'ALL_NEW' | 'NONE';
-};
-export type Bindings = {
-  /** `#placeholder` to attribute name. @default `#ttl` is the attribute of expiry, `#name` is `name` */
-  names?: Record<string, string>;
-  /** `:placeholder` to value. */
-  values?: Record<string, unknown>;
-  /** The expressions use each of them. @default false */
-  isExact?: boolean;
-};
 
 export type WriteResult = {
   /** False when the condition failed: nothing was written. */
@@ -50,7 +31,7 @@ export type Table = {
    * A strongly consistent read; for half of its price one that may be a second behind, if the reader can do with that.
    */
   read(key: ItemKey, options?: { mayBeStale: boolean }): Promise<Item | undefined>;
-  apply(key: ItemKey, write: ConditionalWrite, bindings?: Bindings): Promise<WriteResult>;
+  apply(key: ItemKey, write: Write): Promise<WriteResult>;
   /** Pages of a partition of a sorted table, strongly consistent. */
   range(query: RangeQuery): AsyncGenerator<Item[], void, void>;
   /** Pages of a partition of an index, sorted; eventually consistent. */
@@ -90,32 +71,6 @@ const keyOf = (key: ItemKey): Record<string, string> =>
   typeof key === 'string'
     ? { [PARTITION_KEY]: key }
     : { [PARTITION_KEY]: key.partition, [SORT_KEY]: key.sort };
-
-/** Of writes that are constants; a write that is made for one call is forgotten with it. */
-const placeholders = new WeakMap<ConditionalWrite, Set<string>>();
-
-const placeholdersOf = (write: ConditionalWrite): Set<string> => {
-  const known = placeholders.get(write);
-  if (known) return known;
-  const found = new Set(`${write.update} ${write.condition ?? ''}`.match(/[#:]\w+/g));
-  placeholders.set(write, found);
-  return found;
-};
-
-/** Bindings that the expressions use; DynamoDB rejects the others, and an empty object. */
-const bindingsOf = (write: ConditionalWrite, { names = {}, values = {}, isExact }: Bindings) => {
-  const attributes: Record<string, string> = isExact ? names : {};
-  const used: Record<string, unknown> = isExact ? values : {};
-  for (const name of isExact ? [] : placeholdersOf(write)) {
-    if (name.startsWith('#')) {
-      attributes[name] = names[name] ?? (name === '#ttl' ? TTL_ATTRIBUTE : name.slice(1));
-    } else if (values[name] !== undefined) used[name] = values[name];
-  }
-  return {
-    ExpressionAttributeNames: isEmpty(attributes) ? undefined : attributes,
-    ExpressionAttributeValues: isEmpty(used) ? undefined : used,
-  };
-};
 
 /** DynamoDB's names for more calls than an item, a table or an account allows. */
 const THROTTLING = [
@@ -230,14 +185,11 @@ export const createTable = (options: TableOptions): Table => {
       const input = { TableName: tableName, Key: keyOf(key), ConsistentRead: !mayBeStale };
       return (await send(client, () => client.call('GetItem', input))).output.Item;
     },
-    apply: (key, write, bindings = {}) =>
+    apply: (key, write) =>
       applyWrite(options, {
         TableName: tableName,
         Key: keyOf(key),
-        UpdateExpression: write.update,
-        ConditionExpression: write.condition,
-        ...bindingsOf(write, bindings),
-        ReturnValues: write.returns ?? 'ALL_NEW',
+        ...expressed(write),
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       }),
     range: async function* ({ partition, from, to, isDescending = false, attribute, firstPage }) {

@@ -1,13 +1,7 @@
 import { DAY_MS, MINUTE_MS } from '../../support/clock.ts';
 import type { ReachedThreshold, ThresholdStore } from '../threshold-store.ts';
-import { type ConditionalWrite, createTable, type TableOptions } from './table.ts';
-
-const CLAIM: ConditionalWrite = {
-  update: 'SET #claimedUntil = :until, #ttl = :ttl',
-  condition:
-    'attribute_not_exists(#isAnnounced) AND (attribute_not_exists(#claimedUntil) OR #claimedUntil <= :now)',
-};
-const MARK: ConditionalWrite = { update: 'SET #isAnnounced = :true' };
+import { expiring } from './item-write.ts';
+import { createTable, type TableOptions } from './table.ts';
 
 /** Longer than the longest period. */
 const LIFE_MS = 40 * DAY_MS;
@@ -21,18 +15,18 @@ export const createDynamoThresholdStore = (options: TableOptions): ThresholdStor
   return {
     claim: async (reached, now) => {
       const key = keyOf(reached);
-      const { applied } = await table.apply(key, CLAIM, {
-        values: {
-          ':now': now,
-          ':until': now + MINUTE_MS,
-          ':ttl': Math.ceil((now + LIFE_MS) / 1_000),
-        },
+      const { applied } = await table.apply(key, {
+        set: { claimedUntil: now + MINUTE_MS, ...expiring(now + LIFE_MS) },
+        conditions: [
+          ['isAnnounced', 'is absent'],
+          ['claimedUntil', '<= or absent', now],
+        ],
       });
       if (applied) return 'claimed';
       return (await table.read(key))?.isAnnounced === true ? 'announced' : 'busy';
     },
     markAnnounced: async (reached) => {
-      await table.apply(keyOf(reached), MARK, { values: { ':true': true } });
+      await table.apply(keyOf(reached), { set: { isAnnounced: true } });
     },
   };
 };

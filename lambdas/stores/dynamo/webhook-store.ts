@@ -3,7 +3,8 @@ import { DAY_MS, HOUR_MS } from '../../support/clock.ts';
 import { timeIn } from '../../support/ids.ts';
 import { exactOptional, number, object, readIfValid, string } from '../../support/schema.ts';
 import { SORT_KEY } from '../../tables.ts';
-import type { OwedEvent, Webhook, WebhookStore } from '../webhook-store.ts';
+import type { OwedEvent, WebhookStore } from '../webhook-store.ts';
+import { expiring } from './item-write.ts';
 import { createTable, type TableOptions } from './table.ts';
 
 const Stored = object({
@@ -36,16 +37,11 @@ type Options = { client: TableOptions['client']; meters: string; records: string
 export const createDynamoWebhookStore = ({ client, meters, records }: Options): WebhookStore => {
   const settings = createTable({ client, tableName: meters });
   const owed = createTable({ client, tableName: records });
-  const change = async (projectId: string, update: string, webhook?: Webhook) => {
-    const values = { ':webhook': webhook };
-    await settings.apply(`webhook/${projectId}`, { update }, { values });
-  };
 
   let isMarked = false;
   const mark = async (now: number) => {
     if (isMarked) return;
-    const write = { update: 'SET #since = if_not_exists(#since, :now)' };
-    await settings.apply(IN_USE, write, { values: { ':now': now } });
+    await settings.apply(IN_USE, { set: { since: now }, conditions: [['since', 'is absent']] });
     isMarked = true;
   };
 
@@ -68,18 +64,18 @@ export const createDynamoWebhookStore = ({ client, meters, records }: Options): 
       readIfValid(Stored, (await settings.read(`webhook/${projectId}`))?.webhook),
     put: async (projectId, webhook) => {
       await mark(webhook.setAt);
-      await change(projectId, 'SET #webhook = :webhook', webhook);
+      await settings.apply(`webhook/${projectId}`, { set: { webhook } });
     },
-    remove: (projectId) => change(projectId, 'REMOVE #webhook'),
+    remove: async (projectId) => {
+      await settings.apply(`webhook/${projectId}`, { remove: ['webhook'] });
+    },
     owe: async (event, now) => {
       await mark(now);
-      const values = { ':project': event.projectId, ':ttl': Math.ceil((now + LIFE_MS) / 1_000) };
-      const write = { update: 'SET #project = :project, #ttl = :ttl', returns: 'NONE' } as const;
-      await owed.apply(keyOf(event), write, { values });
+      const set = { project: event.projectId, ...expiring(now + LIFE_MS) };
+      await owed.apply(keyOf(event), { set, returns: 'NONE' });
     },
     settle: async (event) => {
-      const write = { update: 'REMOVE #project', returns: 'NONE' } as const;
-      await owed.apply(keyOf(event), write);
+      await owed.apply(keyOf(event), { remove: ['project'], returns: 'NONE' });
     },
     listOwed: async (now) => {
       if (!(await isDue(now))) return [];

@@ -8,7 +8,7 @@ import {
 } from '../../../support/schema.ts';
 import { TTL_ATTRIBUTE } from '../../../tables.ts';
 import { type Budget, type BudgetStore, type Hold, limitOf } from '../../budget-store.ts';
-import { expressed } from '../item-write.ts';
+
 import { numberIn } from '../meter-item.ts';
 import { createTable, type Item, type TableOptions } from '../table.ts';
 import { lentName, MAX, PERIOD, returnedBy } from './items.ts';
@@ -62,17 +62,14 @@ export const createDynamoBudgetStore = (options: TableOptions): BudgetStore => {
       const { scope, id, ...stored } = budget;
       const { max, period } = limitOf(budget);
       // The item of a user without a budget ends with its periods.
-      const limit = expressed({ set: { [MAX]: max, [PERIOD]: period }, remove: [TTL_ATTRIBUTE] });
-      await table.apply(hold.budget, ...limit);
-      await table.apply(
-        LIST,
-        ...expressed({ set: { [`${scope}/${id}`]: JSON.stringify(stored) } }),
-      );
+      const limit = { set: { [MAX]: max, [PERIOD]: period }, remove: [TTL_ATTRIBUTE] };
+      await table.apply(hold.budget, limit);
+      await table.apply(LIST, { set: { [`${scope}/${id}`]: JSON.stringify(stored) } });
       await recallAbove(hold, max);
     },
     deleteBudget: async (scope, id) => {
-      await table.apply(`budget/${scope}/${id}`, ...expressed({ remove: [MAX] }));
-      await table.apply(LIST, ...expressed({ remove: [`${scope}/${id}`] }));
+      await table.apply(`budget/${scope}/${id}`, { remove: [MAX] });
+      await table.apply(LIST, { remove: [`${scope}/${id}`] });
     },
     findBudget: async (scope, id) => readStored(await table.read(LIST), `${scope}/${id}`),
     listBudgets: async () => {

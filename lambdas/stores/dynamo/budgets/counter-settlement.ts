@@ -1,6 +1,6 @@
 import type { Counter, Hold } from '../../budget-store.ts';
 import { StoreUnavailable } from '../../store-unavailable.ts';
-import { expressed } from '../item-write.ts';
+
 import type { Table } from '../table.ts';
 import { isOpen, MARK, nanosIn, tombstoneOf } from './counter-items.ts';
 import { type Leaser, MAX_TRIES } from './counters.ts';
@@ -17,14 +17,11 @@ export const createCounterSettlement = (table: Table) => {
     { before, spent }: { before: string; spent: number },
   ): Promise<string | undefined> => {
     const name = MARK + requestId;
-    const { applied, item } = await table.apply(
-      budget,
-      ...expressed({
-        ...(isUncertain ? { set: { [name]: tombstoneOf(minute) } } : { remove: [name, ...past] }),
-        add: { [lentName(hold)]: spent - nanosIn(before) },
-        conditions: [[name, '=', before]],
-      }),
-    );
+    const { applied, item } = await table.apply(budget, {
+      ...(isUncertain ? { set: { [name]: tombstoneOf(minute) } } : { remove: [name, ...past] }),
+      add: { [lentName(hold)]: spent - nanosIn(before) },
+      conditions: [[name, '=', before]],
+    });
     const mark = applied ? undefined : (item ?? (await table.read(budget)))?.[name];
     if (isOpen(mark)) return mark;
     return applied || mark !== undefined || !isUncertain ? undefined : ABSENT;
@@ -33,11 +30,11 @@ export const createCounterSettlement = (table: Table) => {
   /** Leaves no way for a copy of a lease that is still in flight; whether there was none. */
   const bury = async ({ budget }: Counter, { requestId, minute }: Leaser): Promise<boolean> => {
     const name = MARK + requestId;
-    const write = expressed({
+    const { applied } = await table.apply(budget, {
       set: { [name]: tombstoneOf(minute) },
       conditions: [[name, 'is absent']],
     });
-    return (await table.apply(budget, ...write)).applied;
+    return applied;
   };
 
   /** Leaves what a request has cost; a copy of an earlier write changes nothing after it. Idempotent. */

@@ -10,7 +10,7 @@ import {
   labelAt,
 } from '../../budget-store.ts';
 import { StoreUnavailable } from '../../store-unavailable.ts';
-import { type Condition, expressed, type Write } from '../item-write.ts';
+import { asSeen, type Condition, type Write } from '../item-write.ts';
 import { numberIn } from '../meter-item.ts';
 import type { Item, Table, WriteResult } from '../table.ts';
 import { countedIn, isOpen, MARK, markAfter, nanosIn, pastIn } from './counter-items.ts';
@@ -58,10 +58,7 @@ const writeOf = (name: string, attempt: Attempt, isOwn: boolean): Write => {
       ...(!isEndless && { [TTL_ATTRIBUTE]: Math.ceil((now + LIFE_MS) / 1_000) }),
     },
     add: { [lentName(hold)]: diff },
-    conditions: [
-      before === undefined ? [name, 'is absent'] : [name, '=', before],
-      ...(diff > 0 ? [hasRoom, ...limits] : []),
-    ],
+    conditions: [asSeen(name, before), ...(diff > 0 ? [hasRoom, ...limits] : [])],
   };
 };
 
@@ -93,7 +90,7 @@ export const createCounters = (table: Table) => {
     const wasUncertain = counter.isUncertain;
     counter.isUncertain = true;
     const write = writeOf(name, attempt, limit !== counter.fallback);
-    const result = await table.apply(counter.budget, ...expressed(write));
+    const result = await table.apply(counter.budget, write);
     counter.isUncertain = wasUncertain || result.mayBeDuplicated;
     return result;
   };

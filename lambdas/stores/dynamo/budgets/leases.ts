@@ -2,7 +2,7 @@ import { createLruCache } from '../../../support/lru-cache.ts';
 import type { BudgetRefusal, BudgetView, Lease } from '../../budget-store.ts';
 import type { LeasedUnit, RequestMeters, Reservation } from '../../meter-store.ts';
 import { StoreUnavailable } from '../../store-unavailable.ts';
-import { expressed } from '../item-write.ts';
+
 import { numberIn } from '../meter-item.ts';
 import type { WriteLedger } from '../meter-ledger.ts';
 import { isMarkOf, leasedIn, leasedMarkOf, markName } from '../meter-marks.ts';
@@ -101,7 +101,7 @@ export const createLeases = ({
     const wasUncertain = lease.isUncertain === true;
     // Until its outcome is known.
     lease.isUncertain = true;
-    const result = await table.apply(key, ...expressed(changingLease(unit, change)));
+    const result = await table.apply(key, changingLease(unit, change));
     lease.isUncertain = wasUncertain || result.mayBeDuplicated;
     const item = result.item ?? (result.applied ? undefined : await table.read(key));
     const isChanged = item?.[markName(requestId)] === leasedMarkOf(unit, { nanos: change.to });

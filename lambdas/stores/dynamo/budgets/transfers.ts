@@ -1,5 +1,5 @@
 import type { Hold } from '../../budget-store.ts';
-import { counts, expressed, joined, type Write } from '../item-write.ts';
+import { counts, joined, type Write } from '../item-write.ts';
 import type { Item, Table, WriteResult } from '../table.ts';
 import {
   borrowersIn,
@@ -30,7 +30,7 @@ type GrantParts = {
 
 /** Moves dollars between the item of a budget and the items of meters. Every write of it may be repeated. */
 export const createTransfers = (table: Table) => {
-  const apply = (key: string, write: Write) => table.apply(key, ...expressed(write));
+  const apply = (key: string, write: Write) => table.apply(key, write);
 
   /** Notes in the budget's item that items have returned so much. */
   const takingBack = (hold: Hold, returning: Share[]): Write => ({

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import type { AttributeMap } from '../../../../lambdas/stores/dynamo/client.ts';
 import type { DynamoClient } from '../../../../lambdas/stores/dynamo/dynamo-client.ts';
+import type { Write } from '../../../../lambdas/stores/dynamo/item-write.ts';
 import { createTable, type Table } from '../../../../lambdas/stores/dynamo/table.ts';
 import { StoreUnavailable } from '../../../../lambdas/stores/store-unavailable.ts';
 import { systemClock } from '../../../../lambdas/support/clock.ts';
@@ -124,12 +125,14 @@ test("a table on the router's client sends what it sends on AWS's SDK, and means
   const outcomes = new Set<string>();
   await fc.assert(
     fc.asyncProperty(script, fc.string({ minLength: 1 }), plain, async (given, key, values) => {
-      const update = `SET ${Object.keys(values).join(' ')} #a`;
-      const write = { update, condition: 'attribute_exists(#b)' };
-      const names = { '#a': 'open', '#b': 'closed', '#unused': 'c' };
+      const write: Write = {
+        set: values,
+        remove: ['open'],
+        conditions: [['closed', 'is present']],
+      };
       for (const use of [
         (table: Table) => table.read(key),
-        (table: Table) => table.apply(key, write, { names, values: { ...values, ':unused': 1 } }),
+        (table: Table) => table.apply(key, write),
       ]) {
         const expected = await onSdk(given, use);
         expect(await onOurs(given, use)).toEqual(expected);
