@@ -157,7 +157,10 @@ module.exports = {
       comment: 'It operates routers of other versions too.',
       severity: 'error',
       from: { path: '^cli/' },
-      to: { path: '^(bin|lib|lambdas|local|test|bench)/', pathNot: '^lambdas/operations\\.ts$' },
+      to: {
+        path: '^(bin|lib|lambdas|local|test|bench)/',
+        pathNot: '^lambdas/(clients|operations)\\.ts$',
+      },
     },
     {
       name: 'console-takes-only-types',
@@ -166,7 +169,7 @@ module.exports = {
       from: { path: '^console/' },
       to: {
         path: '^(bin|lib|local|cli|lambdas|test|bench)/',
-        pathNot: '^lambdas/((admin|history|records|stores)/|operations\\.ts$)',
+        pathNot: '^lambdas/((admin|history|records|stores)/|(clients|operations)\\.ts$)',
       },
     },
     {
@@ -175,7 +178,7 @@ module.exports = {
       from: { path: '^console/' },
       to: {
         path: '^lambdas/',
-        pathNot: '^lambdas/operations\\.ts$',
+        pathNot: '^lambdas/(clients|operations)\\.ts$',
         dependencyTypesNot: ['type-only'],
       },
     },

@@ -1,4 +1,4 @@
-import { CLIENTS } from './clients.ts';
+import { CLIENTS } from '../lambdas/clients.ts';
 import { COMMANDS } from './commands.ts';
 import { GLOBAL_OPTIONS } from './read-arguments.ts';
 

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import * as z from 'zod';
 import { PROGRAM } from '#program';
+import { CLIENTS, type Configuration, type Connection, KEY, textOf } from '../lambdas/clients.ts';
 import { CliError, messageOf } from './cli-error.ts';
-import { CLIENTS, type Configuration, type Connection, KEY, shellWord } from './clients.ts';
 
 const USAGE = `Usage: ${PROGRAM.connect} CLIENT [options]
 
@@ -85,23 +85,6 @@ const write = ({ path, text }: NonNullable<Configuration['file']>, folder: strin
   return `Wrote ${target}`;
 };
 
-/** The client's file, or that it is written in `folder`. */
-const formatFile = (file: Configuration['file'], folder: string | undefined) => {
-  if (folder === undefined) return file && `# ${file.path}\n${file.text}`;
-  return file ? write(file, folder) : '# Wrote nothing: this client is configured without a file.';
-};
-
-const exportsOf = ({ variables = {}, keyVariable }: Configuration): string[] => [
-  ...Object.entries(variables).map(([name, value]) => `export ${name}=${shellWord(value)}`),
-  ...(keyVariable === undefined ? [] : [`export ${keyVariable}="$${KEY}"`]),
-];
-
-const format = (configuration: Configuration, folder: string | undefined) => {
-  const { file, code } = configuration;
-  const exports = exportsOf(configuration);
-  return [exports.join('\n'), formatFile(file, folder), code].filter(Boolean).join('\n\n');
-};
-
 const run = async (args: string[]): Promise<string> => {
   const { values, positionals } = readArguments(args);
   if (values.help) return USAGE;
@@ -114,8 +97,11 @@ const run = async (args: string[]): Promise<string> => {
   if (!key)
     throw new CliError(2, `Missing environment variable: ${KEY}, an API key of the router.`);
   const url = values.url.replace(/\/$/, '').replace(/\/v1$/, '');
-  const connection = await findConnection(url, { key, model: values.model });
-  return format(client(connection), values.write ? values.folder : undefined);
+  const configuration = client(await findConnection(url, { key, model: values.model }));
+  if (!values.write) return textOf(configuration);
+  const { file } = configuration;
+  const done = '# Wrote nothing: this client is configured without a file.';
+  return textOf(configuration, file ? write(file, values.folder) : done);
 };
 
 run(process.argv.slice(2))

@@ -1,18 +1,24 @@
 import { PROGRAM } from '#program';
+import { claude, shellWord } from '../lambdas/clients.ts';
 
-type Address = { baseUrl: string; key: string; model: string };
-
-/** Single-quotes a text for the shell. A model id may contain quotes. */
-const shellQuote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+type Model = { id: string; context_length: number; max_output_tokens: number };
+type Address = {
+  baseUrl: string;
+  key: string;
+  model: string;
+  context: number;
+  output: number;
+};
+const NO_MODEL: Model = { id: '', context_length: 0, max_output_tokens: 0 };
 
 const PROMPT = 'Tell me something nice.';
 
 const curl = (url: string, header: string, body: Record<string, unknown>): string =>
   [
     `curl -N ${url}`,
-    `-H ${shellQuote(header)}`,
+    `-H ${shellWord(header)}`,
     "-H 'content-type: application/json'",
-    `-d ${shellQuote(JSON.stringify(body))}`,
+    `-d ${shellWord(JSON.stringify(body))}`,
   ].join(' \\\n  ');
 
 const conversation = (model: string) => ({
@@ -45,15 +51,11 @@ await anthropic.messages
   .on('text', (text) => process.stdout.write(text))
   .done();`;
 
-/** Claude Code starts helpers on other model names; each name is mapped to the same model. */
-const claudeCode = ({ baseUrl, key, model }: Address): string => {
-  const name = shellQuote(model);
-  return [
-    `ANTHROPIC_BASE_URL=${baseUrl} ANTHROPIC_AUTH_TOKEN=${key}`,
-    `ANTHROPIC_MODEL=${name} ANTHROPIC_DEFAULT_HAIKU_MODEL=${name}`,
-    `ANTHROPIC_DEFAULT_SONNET_MODEL=${name} ANTHROPIC_DEFAULT_OPUS_MODEL=${name}`,
-    'CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 claude',
-  ].join(' \\\n  ');
+const claudeCode = ({ baseUrl, key, model, context, output }: Address): string => {
+  const { variables, code } = claude({ url: baseUrl, model, context, output });
+  const all = { ANTHROPIC_AUTH_TOKEN: key, ...variables };
+  const set = Object.entries(all).map(([name, value]) => `${name}=${shellWord(value)}`);
+  return [...set, `CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 ${code}`].join(' \\\n  ');
 };
 
 const adminCommand = ({ baseUrl }: Address): string =>
@@ -66,15 +68,16 @@ export const banner = (parts: {
   baseUrl: string;
   /** Empty on a data folder that has one already: it holds only hashes. */
   key: string;
-  /** Ids, at least one. */
-  models: string[];
+  /** At least one. */
+  models: Model[];
 }): string => {
   const { baseUrl, key, models } = parts;
-  const address = { baseUrl, key: key || 'YOUR_KEY', model: models[0] ?? '' };
+  const [{ id: model, context_length: context, max_output_tokens: output } = NO_MODEL] = models;
+  const address = { baseUrl, key: key || 'YOUR_KEY', model, context, output };
   const shown =
     key || 'the one that the first start on this folder printed, or a new one from the console';
   return [
-    `The model router is ready. Press Ctrl-C to stop it.\n\n  base URL  ${baseUrl}\n  key       ${shown}\n  models    ${models.join(', ')}\n  console   ${baseUrl}/dashboard`,
+    `The model router is ready. Press Ctrl-C to stop it.\n\n  base URL  ${baseUrl}\n  key       ${shown}\n  models    ${models.map(({ id }) => id).join(', ')}\n  console   ${baseUrl}/dashboard`,
     section('Chat completions, streamed', chatCurl(address)),
     section('Messages, streamed', messagesCurl(address)),
     section('OpenAI SDK', openai(address)),

@@ -130,8 +130,7 @@ const run = async (): Promise<void> => {
   const router = await start(options);
   closeOnSignal(router);
   const { baseUrl, key } = router;
-  const models = router.models.map(({ id }) => id);
-  print(options.json ? JSON.stringify({ baseUrl, key }) : banner({ baseUrl, key, models }));
+  print(options.json ? JSON.stringify({ baseUrl, key }) : banner(router));
 };
 
 run().catch((error: unknown) => {

@@ -11,7 +11,7 @@ const callAs = async (key: string, path: string, init: RequestInit = {}): Promis
   return response;
 };
 
-export type CallerModel = { id: string; input_price_per_m: number; output_price_per_m: number };
+export type CallerModel = { id: string; context_length: number; max_output_tokens: number };
 
 /** The models that a key may use. @throws ApiFailure */
 export const modelsOf = async (key: string): Promise<CallerModel[]> => {

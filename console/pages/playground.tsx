@@ -2,15 +2,12 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { modelsOf, streamPieces } from '../api/caller.ts';
 import { type CallerApi, type Turn, withPiece } from '../api/conversation.ts';
 import { asFailure } from '../api/failure.ts';
-import { Copyable } from '../parts/copy.tsx';
 import { useForm } from '../parts/dialog.tsx';
-import { Choices, Field } from '../parts/field.tsx';
+import { Choices, Field, Options } from '../parts/field.tsx';
 import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
 import { useSettled } from '../parts/search.tsx';
-import { snippetsFor } from '../parts/snippets.ts';
-import { Tabs } from '../parts/tabs.tsx';
-import { callerUrl } from '../settings.ts';
+import { Snippets } from '../parts/snippets.tsx';
 import { NO_OPTIONS, PlaygroundOptions, toolsIn } from './playground-options.tsx';
 import { type Shown, Turns } from './playground-turns.tsx';
 
@@ -31,11 +28,10 @@ const useModels = (key: string) => {
   const loaded = useLoad(useSettled(key), async (typed) =>
     typed.length < KEY_LENGTH ? [] : modelsOf(typed),
   );
-  const ids = (loaded.value ?? []).map(({ id }) => id);
-  const model = ids.includes(chosen) ? chosen : (ids[0] ?? '');
+  const models = loaded.value ?? [];
   return {
-    ids,
-    model,
+    models,
+    model: models.find(({ id }) => id === chosen) ?? models[0],
     setChosen,
     hint: loaded.failure ? (
       <>
@@ -127,22 +123,6 @@ const usePrompt = (shown: readonly Shown[]) => {
   };
 };
 
-const Code = ({ model, prompt }: { model: string; prompt: string }) => {
-  const snippets = snippetsFor({ url: callerUrl, model, prompt });
-  return (
-    <section class="section" aria-label="Code">
-      <Tabs
-        label="The prompt alone with"
-        tabs={snippets.map(({ id, title, code }) => ({
-          id,
-          title,
-          content: <Copyable text={code} label={`the code for ${title}`} isBlock />,
-        }))}
-      />
-    </section>
-  );
-};
-
 const KeyField = ({ value, onChange }: { value: string; onChange: (key: string) => void }) => (
   <Field label="API key" hint="Stays in this page.">
     {(attributes) => (
@@ -161,22 +141,22 @@ const KeyField = ({ value, onChange }: { value: string; onChange: (key: string) 
 /** A conversation with a model over one of the three APIs, streamed, with the code that does the same. */
 export const PlaygroundPage = () => {
   const [key, setKey] = useState('');
-  const { ids, model, setChosen, hint } = useModels(key.trim());
+  const { models, model, setChosen, hint } = useModels(key.trim());
   const [api, setApi] = useState<CallerApi>('chat');
   const { values, bind } = useForm(NO_OPTIONS);
   const conversation = useConversation();
   const next = usePrompt(conversation.shown);
   const tools = toolsIn(values.tools);
-  const isReady = model !== '' && next.prompt.trim() !== '' && typeof tools !== 'string';
+  const isReady = next.prompt.trim() !== '' && typeof tools !== 'string';
   const send = (event: Event) => {
     event.preventDefault();
-    if (!isReady || conversation.isRunning) return;
+    if (!model || !isReady || conversation.isRunning) return;
     const { system, temperature, maxTokens } = values;
     const parameters = {
       temperature: temperature === '' ? undefined : Number(temperature),
       maxTokens: Number(maxTokens) || MAX_TOKENS,
     };
-    const asked = { model, system: system.trim(), tools, ...parameters };
+    const asked = { model: model.id, system: system.trim(), tools, ...parameters };
     void conversation.send(next.turn, { key: key.trim(), api, asked });
     next.clear();
   };
@@ -200,19 +180,15 @@ export const PlaygroundPage = () => {
       <form class="panel is-padded" onSubmit={send} autoComplete="off" noValidate>
         <div class="fields">
           <KeyField value={key} onChange={setKey} />
-          <Field label="Model" hint={ids.length === 0 ? hint : ''}>
+          <Field label="Model" hint={model ? '' : hint}>
             {(attributes) => (
               <select
                 {...attributes}
-                value={model}
-                disabled={ids.length === 0}
+                value={model?.id}
+                disabled={!model}
                 onChange={({ currentTarget }) => setChosen(currentTarget.value)}
               >
-                {ids.map((id) => (
-                  <option key={id} value={id}>
-                    {id}
-                  </option>
-                ))}
+                <Options options={models.map(({ id }) => ({ value: id, label: id }))} />
               </select>
             )}
           </Field>
@@ -240,13 +216,17 @@ export const PlaygroundPage = () => {
               Stop
             </button>
           ) : (
-            <button type="submit" class="button is-primary" disabled={!isReady}>
+            <button type="submit" class="button is-primary" disabled={!model || !isReady}>
               Send
             </button>
           )}
         </div>
       </form>
-      {model !== '' && <Code model={model} prompt={next.shownPrompt} />}
+      {model && (
+        <section class="section" aria-label="Code">
+          <Snippets label="The prompt alone with" model={model} prompt={next.shownPrompt} />
+        </section>
+      )}
     </Page>
   );
 };

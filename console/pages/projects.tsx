@@ -36,12 +36,17 @@ const ProjectDialog = ({ project, onClose }: DialogProps) => {
     else await session.api('projects.create', {}, { id, ...body });
     return project ? 'Saved. It applies to new keys.' : `Created project ${id}.`;
   };
+  /** The page of a new project's keys, of which the first is made next. */
+  const show = () => {
+    if (!project) location.hash = hrefOf('keys', { project: values.id });
+    reloadShared();
+  };
   return (
     <FormDialog
       title={project ? `Edit project “${project.id}”` : 'Create project'}
       action={project ? 'Save' : 'Create project'}
       onClose={onClose}
-      onChanged={reloadShared}
+      onChanged={show}
       onSubmit={save}
     >
       {!project && <IdField {...bind('id')} />}

@@ -1,15 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { KEY } from '../../lambdas/clients.ts';
 import { modelsOf } from '../api/caller.ts';
 import type { NewKey } from '../api/types.ts';
-import { callerUrl } from '../settings.ts';
 import { Copyable } from './copy.tsx';
 import { Dialog } from './dialog.tsx';
 import { Options } from './field.tsx';
 import { useLoad } from './load.ts';
-import { KEY_VARIABLE, snippetsFor } from './snippets.ts';
+import { Snippets } from './snippets.tsx';
 import { Shown } from './states.tsx';
-import { Tabs } from './tabs.tsx';
 
 const warnOfLoss = (event: BeforeUnloadEvent): void => event.preventDefault();
 
@@ -20,27 +19,22 @@ const KeyCode = ({ secret }: { secret: string }) => {
   return (
     <Shown of={models}>
       {(all) => {
-        const model = chosen ?? all[0]?.id ?? '';
+        const model = all.find(({ id }) => id === chosen) ?? all[0];
         return (
-          <>
-            <label class="code-model">
-              Code for the model{' '}
-              <select
-                value={model}
-                onChange={({ currentTarget }) => setChosen(currentTarget.value)}
-              >
-                <Options options={all.map(({ id }) => ({ value: id, label: id }))} />
-              </select>
-            </label>
-            <Tabs
-              label="Use the key with"
-              tabs={snippetsFor({ url: callerUrl, model }).map(({ id, title, code }) => ({
-                id,
-                title,
-                content: <Copyable key={id} text={code} label={`the code for ${title}`} isBlock />,
-              }))}
-            />
-          </>
+          model && (
+            <>
+              <label class="code-model">
+                Code for the model{' '}
+                <select
+                  value={model.id}
+                  onChange={({ currentTarget }) => setChosen(currentTarget.value)}
+                >
+                  <Options options={all.map(({ id }) => ({ value: id, label: id }))} />
+                </select>
+              </label>
+              <Snippets label="Use the key with" model={model} />
+            </>
+          )
         );
       }}
     </Shown>
@@ -99,7 +93,7 @@ export const NewKeyDialog = ({ secret, onDone }: { secret: NewKey; onDone: () =>
   >
     <KeyCode secret={secret.key} />
     <p class="hint">
-      The code reads the key from the environment variable <code>{KEY_VARIABLE}</code>.
+      The code reads the key from the environment variable <code>{KEY}</code>.
     </p>
   </SecretDialog>
 );

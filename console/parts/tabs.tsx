@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 
-type Tab = { id: string; title: string; content: ComponentChildren };
+type Tab = { title: string; content: ComponentChildren };
 
 /** Panels of which one is in sight; arrow keys choose. */
 export const Tabs = ({ label, tabs }: { label: string; tabs: readonly Tab[] }) => {
@@ -17,9 +17,9 @@ export const Tabs = ({ label, tabs }: { label: string; tabs: readonly Tab[] }) =
   return (
     <div class="tabs">
       <div role="tablist" aria-label={label} onKeyDown={onKeyDown}>
-        {tabs.map(({ id, title }, index) => (
+        {tabs.map(({ title }, index) => (
           <button
-            key={id}
+            key={title}
             id={`${base}-tab-${index}`}
             type="button"
             role="tab"

@@ -1,4 +1,4 @@
-import type { Connection } from '../../cli/clients.ts';
+import type { Connection } from '../../lambdas/clients.ts';
 import type { AgentPackage } from './install-agents.ts';
 
 /** A fresh home and a folder to work in; both are thrown away. */

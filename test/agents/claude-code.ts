@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { claude } from '../../cli/clients.ts';
+import { claude } from '../../lambdas/clients.ts';
 import { type Agent, ASK_MS, connectionOf, offlineEnv } from './agent.ts';
 import { commandOf } from './install-agents.ts';
 import { run } from './run.ts';

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { continueDev, KEY } from '../../cli/clients.ts';
+import { continueDev, KEY } from '../../lambdas/clients.ts';
 import { type Agent, ASK_MS, connectionOf, offlineEnv } from './agent.ts';
 import { commandOf } from './install-agents.ts';
 import { run } from './run.ts';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { KEY, opencode as opencodeConfiguration } from '../../cli/clients.ts';
+import { KEY, opencode as opencodeConfiguration } from '../../lambdas/clients.ts';
 import { type Agent, ASK_MS, type Ask, connectionOf, offlineEnv } from './agent.ts';
 import { commandOf } from './install-agents.ts';
 import { run } from './run.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { KEY, qwen } from '../../cli/clients.ts';
+import { KEY, qwen } from '../../lambdas/clients.ts';
 import { type Agent, ASK_MS, connectionOf, offlineEnv } from './agent.ts';
 import { commandOf } from './install-agents.ts';
 import { run } from './run.ts';

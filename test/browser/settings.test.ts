@@ -136,8 +136,10 @@ test('a project allows its plans and number of keys only, and is deleted when it
     await dialog.getByLabel('allowed').check();
     expect(await violationsOn(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Create project' }).click();
-    await rowOf(page, 'shop').getByRole('link', { name: 'Keys' }).click();
 
+    // Its first key is one click away.
+    await page.getByText('No keys in this project').waitFor();
+    await page.getByText('Project shop', { exact: false }).first().waitFor();
     await createKey(page, 'the only one');
     await page.getByRole('button', { name: 'Create key' }).click();
     const plans = dialog.getByLabel('Plan').locator('option');
@@ -150,6 +152,7 @@ test('a project allows its plans and number of keys only, and is deleted when it
     await page.getByRole('button', { name: 'Create project' }).click();
     await dialog.getByLabel('Id').fill('empty');
     await dialog.getByRole('button', { name: 'Create project' }).click();
+    await page.getByRole('link', { name: 'Projects' }).click();
     await chooseFor(page, 'empty', 'Delete…');
     await dialog.getByLabel('Type empty to confirm').fill('empty');
     await dialog.getByRole('button', { name: 'Delete project' }).click();

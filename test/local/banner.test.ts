@@ -15,9 +15,7 @@ describe('the banner', () => {
 
   /** The text below a heading of the banner, as a person would copy it. */
   const pasted = (heading: string): string => {
-    const { baseUrl, key, models } = router();
-    const text = banner({ baseUrl, key, models: models.map(({ id }) => id) });
-    return text.split(`# ${heading}\n`)[1]?.split('\n\n# ')[0] ?? '';
+    return banner(router()).split(`# ${heading}\n`)[1]?.split('\n\n# ')[0] ?? '';
   };
 
   test.skipIf(!hasCurl)('the pasted curl command streams a chat completion', async () => {
@@ -33,7 +31,7 @@ describe('the banner', () => {
   });
 
   test('commands of a folder that has its key already hold a placeholder', () => {
-    const text = banner({ baseUrl: 'http://127.0.0.1:1', key: '', models: ['vendor/model'] });
+    const text = banner({ baseUrl: 'http://127.0.0.1:1', key: '', models: [] });
     expect(text).toContain('key       the one that the first start on this folder printed');
     expect(text).toContain("'authorization: Bearer YOUR_KEY'");
     expect(text).not.toMatch(/(Bearer |KEY=|api-key: |TOKEN=)['\n ]/);
@@ -54,7 +52,7 @@ describe('the banner', () => {
     },
   );
 
-  test('the Claude Code line sets the address without /v1, the key and a model of the catalog', () => {
+  test('the Claude Code line sets the address without /v1, the key, a model of the catalog and its window', () => {
     const { baseUrl, key } = router();
     const settings = Object.fromEntries(
       [...pasted('Claude Code').matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value]),
@@ -62,7 +60,8 @@ describe('the banner', () => {
     expect(settings).toMatchObject({
       ANTHROPIC_BASE_URL: baseUrl,
       ANTHROPIC_AUTH_TOKEN: key,
-      ANTHROPIC_MODEL: "'aurora/scribe-1'",
+      ANTHROPIC_MODEL: 'aurora/scribe-1',
+      CLAUDE_CODE_MAX_CONTEXT_TOKENS: '1048576',
     });
   });
 });

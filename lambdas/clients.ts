@@ -1,4 +1,6 @@
-/** The address, the key's variable and the model that a client is configured with. */
+/** CONTRACT of cli/, console/ and local/: how each client is configured to call the router. */
+
+/** What a client is configured with. */
 export type Connection = {
   /** Base address of the router, without a slash or `/v1` at its end. */
   url: string;
@@ -7,6 +9,8 @@ export type Connection = {
   context: number;
   /** The model's longest response in tokens. */
   output: number;
+  /** What code asks the model. @default say hi */
+  prompt?: string;
 };
 
 /** Name of the variable that holds the key: no file and no line of output contains the key itself. */
@@ -20,6 +24,21 @@ export type Configuration = {
   file?: { path: string; text: string };
   /** Code or a command to paste. */
   code?: string;
+};
+
+/**
+ * What is pasted: the variables, the file and the code.
+ * @param place the file's text below its path, or what was done with the file
+ */
+export const textOf = (
+  { variables = {}, keyVariable, file, code }: Configuration,
+  place = file && `# ${file.path}\n${file.text}`,
+): string => {
+  const exports = Object.entries(variables).map(
+    ([name, value]) => `export ${name}=${shellWord(value)}`,
+  );
+  if (keyVariable !== undefined) exports.push(`export ${keyVariable}="$${KEY}"`);
+  return [exports.join('\n'), place, code].filter(Boolean).join('\n\n');
 };
 
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
@@ -63,6 +82,7 @@ export const claude = ({ url, model, context }: Connection) => ({
     // Without it each start warns that the window of the model is not known.
     CLAUDE_CODE_MAX_CONTEXT_TOKENS: String(context),
   },
+  code: 'claude',
 });
 
 export const opencode = ({ url, model, context, output }: Connection) => ({
@@ -206,11 +226,50 @@ const llm = new ChatOpenAI({
 });`,
 });
 
-const curl = ({ url, model }: Connection): Configuration => ({
+const PROMPT = 'say hi';
+
+const openai = ({ url, model, prompt = PROMPT }: Connection): Configuration => ({
+  code: `import OpenAI from 'openai';
+
+const client = new OpenAI({
+  baseURL: ${quoted(`${url}/v1`)},
+  apiKey: process.env.${KEY},
+});
+const completion = await client.chat.completions.create({
+  model: ${quoted(model)},
+  messages: [{ role: 'user', content: ${quoted(prompt)} }],
+});
+console.log(completion.choices[0].message.content);`,
+});
+
+const anthropic = ({ url, model, prompt = PROMPT }: Connection): Configuration => ({
+  code: `import Anthropic from '@anthropic-ai/sdk';
+
+const client = new Anthropic({
+  baseURL: ${quoted(url)},
+  apiKey: process.env.${KEY},
+});
+const message = await client.messages.create({
+  model: ${quoted(model)},
+  max_tokens: 1000,
+  messages: [{ role: 'user', content: ${quoted(prompt)} }],
+});
+console.log(message.content);`,
+});
+
+const curl = ({ url, model, prompt = PROMPT }: Connection): Configuration => ({
   code: `curl -sS ${shellWord(`${url}/v1/chat/completions`)} -H "authorization: Bearer $${KEY}" \\
   -H 'content-type: application/json' \\
-  -d ${shellWord(JSON.stringify({ model, messages: [{ role: 'user', content: 'say hi' }] }))}`,
+  -d ${shellWord(JSON.stringify({ model, messages: [{ role: 'user', content: prompt }] }))}`,
 });
+
+/** The clients that the console has code for, by the title of their tab. */
+export const IN_CONSOLE = {
+  'OpenAI SDK': openai,
+  'Anthropic SDK': anthropic,
+  'Claude Code': claude,
+  curl,
+};
 
 /** The clients by the name that `npm run connect` accepts. */
 export const CLIENTS: Record<string, (connection: Connection) => Configuration> = {
@@ -227,5 +286,7 @@ export const CLIENTS: Record<string, (connection: Connection) => Configuration> 
   'agents-python': agentsPython,
   litellm,
   langchain,
+  openai,
+  anthropic,
   curl,
 };
