@@ -1,4 +1,4 @@
-import { Aws, CfnMapping, Stack } from 'aws-cdk-lib';
+import { Aws, CfnMapping, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import {
   Alarm,
   type AlarmBase,
@@ -9,13 +9,17 @@ import {
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Key } from 'aws-cdk-lib/aws-kms';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
-import type { Topic } from 'aws-cdk-lib/aws-sns';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
+import { acknowledge } from './acknowledge.ts';
 import type { AlarmSources, AlarmSpec } from './alarm-specs.ts';
-import { AlarmTopic } from './alarm-topic.ts';
 import { platformAlarms } from './platform-alarms.ts';
 import { requestAlarms } from './request-alarms.ts';
+import type { Stage } from './stage.ts';
 
 export type AlarmsProps = AlarmSources & {
   /** Log group of the router, which every description links. */
@@ -59,6 +63,37 @@ const createDescribe =
       `Logs: ${links.logs}`,
     ].join('\n');
 
+/** The topic that alarms publish to: encrypted, TLS only, with `stage.alarmEmail` subscribed if set. */
+const createTopic = (scope: Construct, { name, alarmEmail }: Stage): Topic => {
+  const parent = new Construct(scope, 'Topic');
+  // A customer managed key: CloudWatch may not use the AWS managed key of SNS, and alarms that
+  // cannot publish fail without an error.
+  const masterKey = new Key(parent, 'Key', {
+    description: `Alarms of the model router (${name})`,
+    enableKeyRotation: true,
+    removalPolicy: RemovalPolicy.DESTROY,
+  });
+  const cloudWatch = new ServicePrincipal('cloudwatch.amazonaws.com');
+  masterKey.grant(cloudWatch, 'kms:Decrypt', 'kms:GenerateDataKey*');
+  const topic = new Topic(parent, 'Topic', { masterKey, enforceSSL: true });
+  // `enforceSSL` replaces the default topic policy, which allowed alarms to publish. The
+  // condition limits the service principal to alarms of this account.
+  topic.addToResourcePolicy(
+    new PolicyStatement({
+      principals: [cloudWatch],
+      actions: ['sns:Publish'],
+      resources: [topic.topicArn],
+      conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(parent).account } },
+    }),
+  );
+  if (alarmEmail === undefined) return topic;
+  acknowledge(topic.addSubscription(new EmailSubscription(alarmEmail)), {
+    'Serverless-SNSRedrivePolicy':
+      'E-mail needs no redrive queue: the alarm stays in ALARM and is visible in the console.',
+  });
+  return topic;
+};
+
 /** All alarms of a stage, each with a runbook, and the composite alarm `service-down`. */
 export class Alarms extends Construct {
   /** The composite alarm first, then in the order of their specs. */
@@ -72,7 +107,7 @@ export class Alarms extends Construct {
   constructor(scope: Construct, id: string, props: AlarmsProps) {
     super(scope, id);
     const { stage } = props;
-    this.topic = stage.sendsAlarms ? new AlarmTopic(this, 'Topic', { stage }).topic : undefined;
+    this.topic = stage.sendsAlarms ? createTopic(this, stage) : undefined;
     const links = createLinks(this, props);
     this.dashboardUrl = links.dashboard;
     this.describe = createDescribe(props, links);

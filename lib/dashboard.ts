@@ -4,18 +4,97 @@ import {
   AlarmStatusWidget,
   Dashboard,
   type IWidget,
+  LogQueryWidget,
 } from 'aws-cdk-lib/aws-cloudwatch';
+import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { type DashboardSources, logRows } from './dashboard-logs.ts';
+import type { LogEvent, LogEvents } from '../lambdas/log-events.ts';
 import { type PlatformSources, platformRows } from './dashboard-platform.ts';
 import { productRows } from './dashboard-product.ts';
-import { FULL_WIDTH } from './dashboard-widgets.ts';
+import { FULL_WIDTH, HALF } from './dashboard-widgets.ts';
 
-export type RouterDashboardProps = DashboardSources &
-  PlatformSources & {
-    /** Shown in this order in the status widget. */
-    alarms: AlarmBase[];
-  };
+type Query = { title: string; lines: string[] };
+
+/**
+ * Template tag of a query line. Only fields of the given log events compile as its placeholders.
+ */
+type LineTag<E extends LogEvent> = (
+  text: TemplateStringsArray,
+  ...fields: (keyof LogEvents[E] & string)[]
+) => string;
+
+const eventIs = (events: LogEvent[]): string => {
+  const names = events.map((event) => `'${event}'`);
+  return names.length === 1 ? `filter event = ${names}` : `filter event in [${names.join(', ')}]`;
+};
+
+const query = <E extends LogEvent>(
+  title: string,
+  events: E[],
+  linesOf: (line: LineTag<E>) => string[],
+): Query => ({
+  title,
+  lines: [eventIs(events), ...linesOf((text, ...fields) => String.raw(text, ...fields))],
+});
+
+/** Queries by key or request id, which are not metric dimensions. */
+const QUERIES: Query[] = [
+  query('Top keys (names: npm run admin -- usage --by key)', ['request'], (line) => [
+    line`filter ispresent(${'keyId'})`,
+    line`stats count(*) as requests, sum(${'status'} >= 400) as errors, sum(${'outputTokens'}) as tokens by ${'projectId'}, ${'keyId'}`,
+    'sort requests desc',
+    'limit 20',
+  ]),
+  query('Slowest models', ['request'], (line) => [
+    line`filter ispresent(${'upstream'})`,
+    line`stats count(*) as responses, pct(${'firstContentMs'}, 95) as firstContentP95, pct(${'ms'}, 95) as durationP95 by ${'model'}, ${'upstream'}`,
+    'sort durationP95 desc',
+    'limit 20',
+  ]),
+  query('Errors by type and route', ['request'], (line) => [
+    line`filter ${'status'} >= 400 or ${'outcome'} = "failed"`,
+    line`stats count(*) as errors by ${'route'}, ${'status'}, ${'fault'}`,
+    'sort errors desc',
+    'limit 30',
+  ]),
+  query('Recent 5xx', ['request'], (line) => [
+    line`filter ${'status'} >= 500 or ${'outcome'} = "failed"`,
+    line`fields @timestamp, ${'requestId'}, ${'route'}, ${'model'}, ${'status'}, ${'fault'}, ${'failure'}, ${'ms'}`,
+    'sort @timestamp desc',
+    'limit 30',
+  ]),
+  query('Upstream failures', ['upstream_failed'], (line) => [
+    line`stats count(*) as failures by ${'model'}, ${'upstream'}, ${'fault'}, ${'upstreamStatus'}`,
+    'sort failures desc',
+    'limit 30',
+  ]),
+  query('Shares of the models: tokens, and denied for want of capacity', ['request'], (line) => [
+    line`filter ispresent(${'model'})`,
+    line`stats sum(${'inputTokens'}) as input, sum(${'outputTokens'}) as output, sum(${'fault'} = "capacity") as denied by ${'model'}, ${'projectId'}`,
+    'sort denied desc, input desc',
+    'limit 30',
+  ]),
+  query('Breakers: last change per target', ['breaker_opened', 'breaker_closed'], (line) => [
+    line`stats latest(event) as state, latest(@timestamp) as since, count(*) as changes by ${'target'}`,
+    'sort since desc',
+    'limit 30',
+  ]),
+];
+
+/** Returns the log tables, two per row. */
+const logRows = ({ logGroupName }: LogGroup): IWidget[][] => {
+  const tables = QUERIES.map(
+    ({ title, lines }) =>
+      new LogQueryWidget({ title, logGroupNames: [logGroupName], queryLines: lines, ...HALF }),
+  );
+  return [tables.slice(0, 2), tables.slice(2, 4), tables.slice(4, 6), tables.slice(6)];
+};
+
+export type RouterDashboardProps = PlatformSources & {
+  logGroup: LogGroup;
+  /** Shown in this order in the status widget. */
+  alarms: AlarmBase[];
+};
 
 /** CloudWatch's limits of metrics in a widget, and in a dashboard. */
 const WIDGET_METRICS = 500;
@@ -54,7 +133,12 @@ export class RouterDashboard extends Construct {
       width: FULL_WIDTH,
       height: 3,
     });
-    const widgets = [[status], ...productRows(props), ...platformRows(props), ...logRows(props)];
+    const widgets = [
+      [status],
+      ...productRows(props),
+      ...platformRows(props),
+      ...logRows(props.logGroup),
+    ];
     warnOfLimits(this, widgets);
     this.dashboard = new Dashboard(this, 'Dashboard', {
       dashboardName: Stack.of(this).stackName,

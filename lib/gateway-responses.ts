@@ -1,90 +1,53 @@
 import { ResponseType, type RestApi } from 'aws-cdk-lib/aws-apigateway';
 import type { Stage } from './stage.ts';
 
-/** A response that API Gateway sends without calling the router. */
-type GatewayResponse = {
-  kind: ResponseType;
-  /** @default the status of API Gateway */
-  status?: number;
-  type: 'invalid_request_error' | 'rate_limit_error' | 'api_error';
-  message: string;
-  headers?: Record<string, string>;
-};
+const INVALID = 'invalid_request_error';
+const BUSY = 'rate_limit_error';
+const FAILED = 'api_error';
+
+/** A response that API Gateway sends without calling the router, by default with its own status. */
+type GatewayResponse = [
+  kind: ResponseType,
+  type: typeof INVALID | typeof BUSY | typeof FAILED,
+  message: string,
+  status?: number,
+  headers?: Record<string, string>,
+];
+
+const after = (seconds: number) => ({ 'retry-after': String(seconds) });
 
 const RESPONSES: GatewayResponse[] = [
-  {
-    kind: ResponseType.DEFAULT_4XX,
-    type: 'invalid_request_error',
-    message: 'The request was rejected before it reached the router.',
-  },
-  {
-    kind: ResponseType.DEFAULT_5XX,
-    type: 'api_error',
-    message: 'The router could not be reached. Retry with backoff.',
-  },
-  {
-    kind: ResponseType.REQUEST_TOO_LARGE,
-    status: 413,
-    type: 'invalid_request_error',
-    message: 'The request body is too large.',
-  },
-  {
+  [ResponseType.DEFAULT_4XX, INVALID, 'The request was rejected before it reached the router.'],
+  [ResponseType.DEFAULT_5XX, FAILED, 'The router could not be reached. Retry with backoff.'],
+  [ResponseType.REQUEST_TOO_LARGE, INVALID, 'The request body is too large.', 413],
+  [
     // An unsigned request to an admin path: every other path and method routes to the router.
-    kind: ResponseType.MISSING_AUTHENTICATION_TOKEN,
-    status: 404,
-    type: 'invalid_request_error',
-    message: 'Not found, or the request must be signed with AWS credentials.',
-  },
-  {
-    // A call of the console whose ID token is missing, invalid or expired.
-    kind: ResponseType.UNAUTHORIZED,
-    type: 'invalid_request_error',
-    message: 'Sign in again.',
-  },
+    ResponseType.MISSING_AUTHENTICATION_TOKEN,
+    INVALID,
+    'Not found, or the request must be signed with AWS credentials.',
+    404,
+  ],
+  // A call of the console whose ID token is missing, invalid or expired.
+  [ResponseType.UNAUTHORIZED, INVALID, 'Sign in again.'],
   // IAM errors, admin paths only: callers' requests are not signed.
-  {
-    kind: ResponseType.ACCESS_DENIED,
-    type: 'invalid_request_error',
-    message: 'Access denied: execute-api:Invoke is required.',
-  },
-  {
-    kind: ResponseType.INVALID_SIGNATURE,
-    type: 'invalid_request_error',
-    message: 'Invalid AWS signature. Check region, system clock and credentials.',
-  },
-  {
-    kind: ResponseType.EXPIRED_TOKEN,
-    type: 'invalid_request_error',
-    message: 'The credentials have expired. Sign in again.',
-  },
-  {
-    kind: ResponseType.THROTTLED,
-    status: 429,
-    type: 'rate_limit_error',
-    message: 'Too many requests. Back off and retry.',
-    headers: { 'retry-after': '1' },
-  },
-  {
-    // 429 instead of API Gateway's 403: the only firewall rule is a rate limit, so a retry
-    // succeeds.
-    kind: ResponseType.WAF_FILTERED,
-    status: 429,
-    type: 'rate_limit_error',
-    message: 'Too many requests from this address. Back off and retry.',
-    headers: { 'retry-after': '60' },
-  },
-  {
-    kind: ResponseType.INTEGRATION_FAILURE,
-    status: 503,
-    type: 'api_error',
-    message: 'The router is unavailable. Retry with backoff.',
-  },
-  {
-    kind: ResponseType.INTEGRATION_TIMEOUT,
-    status: 504,
-    type: 'api_error',
-    message: 'The router timed out. Retry with backoff.',
-  },
+  [ResponseType.ACCESS_DENIED, INVALID, 'Access denied: execute-api:Invoke is required.'],
+  [
+    ResponseType.INVALID_SIGNATURE,
+    INVALID,
+    'Invalid AWS signature. Check region, system clock and credentials.',
+  ],
+  [ResponseType.EXPIRED_TOKEN, INVALID, 'The credentials have expired. Sign in again.'],
+  [ResponseType.THROTTLED, BUSY, 'Too many requests. Back off and retry.', 429, after(1)],
+  [
+    // 429 instead of API Gateway's 403: the only firewall rule is a rate limit, so a retry succeeds.
+    ResponseType.WAF_FILTERED,
+    BUSY,
+    'Too many requests from this address. Back off and retry.',
+    429,
+    after(60),
+  ],
+  [ResponseType.INTEGRATION_FAILURE, FAILED, 'The router is unavailable. Retry with backoff.', 503],
+  [ResponseType.INTEGRATION_TIMEOUT, FAILED, 'The router timed out. Retry with backoff.', 504],
 ];
 
 /** Header values are expressions: `context.…` is resolved, text in single quotes is a literal. */
@@ -108,7 +71,7 @@ export const addGatewayResponses = (
     corsOrigins.length > 0
       ? { 'access-control-allow-origin': '*', 'access-control-expose-headers': '*' }
       : {};
-  for (const { kind, status, type, message, headers } of RESPONSES) {
+  for (const [kind, type, message, status, headers] of RESPONSES) {
     const envelope = { type: 'error', error: { type, message }, request_id: '$context.requestId' };
     restApi.addGatewayResponse(`Answer${kind.responseType}`, {
       type: kind,

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { Duration } from 'aws-cdk-lib';
 import { Grant } from 'aws-cdk-lib/aws-iam';
 import { type Code, EventSourceMapping, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { OtlpEnv } from '../lambdas/env.ts';
+import project from '../package.json' with { type: 'json' };
 import { ConfigurationError } from './configuration-error.ts';
 import { createFunction } from './function-parts.ts';
 import type { Stage } from './stage.ts';
@@ -21,10 +21,6 @@ export type OtlpFunctionProps = {
 /** Records of one export, or those of so long. */
 const BATCH = 500;
 const WINDOW = Duration.seconds(10);
-
-const { version } = JSON.parse(
-  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
-) as { version: string };
 
 /**
  * Exports the records to an OTLP collector, from the stream of their table: no request waits for it, and what the collector does
@@ -49,7 +45,7 @@ export class OtlpFunction extends Construct {
         STAGE: stage.name,
         ENDPOINT: otlp.endpoint,
         HEADERS: otlp.headers,
-        VERSION: version,
+        VERSION: project.version,
         UPSTREAM_SECRET: upstreamSecrets.secret.secretArn,
       } satisfies OtlpEnv,
     });

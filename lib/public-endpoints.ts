@@ -1,29 +1,25 @@
 import { Duration, Fn, Stack } from 'aws-cdk-lib';
 import {
   AuthorizationType,
+  DomainName,
   EndpointType,
   LambdaIntegration,
   ResponseTransferMode,
   RestApi,
+  SecurityPolicy,
 } from 'aws-cdk-lib/aws-apigateway';
+import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import {
   FunctionUrl,
   FunctionUrlAuthType,
   type IFunction,
   InvokeMode,
 } from 'aws-cdk-lib/aws-lambda';
+import { CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
-import { CustomDomain } from './custom-domain.ts';
-import { Firewall } from './firewall.ts';
 import { addGatewayResponses } from './gateway-responses.ts';
 import type { Stage } from './stage.ts';
-
-export type PublicEndpointsProps = {
-  stage: Stage;
-  /** The router function. */
-  router: IFunction;
-};
 
 /**
  * Two public endpoints of the router function. The Function URL is free and invokes Lambda
@@ -35,23 +31,25 @@ export class PublicEndpoints extends Construct {
   readonly functionUrl: FunctionUrl | undefined;
   readonly restApi: RestApi;
   /** Undefined unless `stage.domain` is set. */
-  readonly customDomain: CustomDomain | undefined;
+  readonly customDomain: DomainName | undefined;
 
-  constructor(scope: Construct, id: string, { stage, router }: PublicEndpointsProps) {
+  /** @param router the router function */
+  constructor(
+    scope: Construct,
+    id: string,
+    { stage, router }: { stage: Stage; router: IFunction },
+  ) {
     super(scope, id);
     const { domain, firewallRate } = stage;
     this.functionUrl = stage.hasFunctionUrl ? this.openFunctionUrl(router) : undefined;
     this.restApi = this.openRestApi(stage, router);
-    this.customDomain =
-      domain && new CustomDomain(this, 'CustomDomain', { restApi: this.restApi, ...domain });
-    if (firewallRate !== undefined) {
-      new Firewall(this, 'Firewall', { restApi: this.restApi, rate: firewallRate });
-    }
+    this.customDomain = domain && openDomain(this, domain, this.restApi);
+    if (firewallRate !== undefined) addFirewall(this, firewallRate, this.restApi);
   }
 
   /** What callers should use: the custom domain, else the Function URL; undefined for the REST API's address. */
   get callerUrl(): string | undefined {
-    if (this.customDomain) return `https://${this.customDomain.domain.domainName}`;
+    if (this.customDomain) return `https://${this.customDomain.domainName}`;
     return this.functionUrl && hostOnly(this.functionUrl.url);
   }
 
@@ -105,6 +103,55 @@ export class PublicEndpoints extends Construct {
       .addMethod('ANY', integration, { authorizationType: AuthorizationType.IAM });
   }
 }
+
+/** A custom domain of the REST API, without the stage in its paths. The operator creates the DNS record. */
+const openDomain = (
+  scope: Construct,
+  { name, certificateArn }: NonNullable<Stage['domain']>,
+  restApi: RestApi,
+): DomainName => {
+  const parent = new Construct(scope, 'CustomDomain');
+  const domain = new DomainName(parent, 'Name', {
+    domainName: name,
+    certificate: Certificate.fromCertificateArn(parent, 'Certificate', certificateArn),
+    endpointType: EndpointType.REGIONAL,
+    securityPolicy: SecurityPolicy.TLS_1_2,
+  });
+  domain.addBasePathMapping(restApi);
+  return domain;
+};
+
+/**
+ * A WAF rate limit per IP address in five minutes: stops one address from exhausting the concurrency before its API key is
+ * checked. No rule inspects bodies, because prompts look like attacks. About $6 a month and $0.60 per million requests.
+ */
+const addFirewall = (scope: Construct, limit: number, restApi: RestApi): void => {
+  const parent = new Construct(scope, 'Firewall');
+  const visibility = (metricName: string) => ({
+    cloudWatchMetricsEnabled: true,
+    metricName,
+    // Samples contain headers, and those contain API keys.
+    sampledRequestsEnabled: false,
+  });
+  const acl = new CfnWebACL(parent, 'Acl', {
+    scope: 'REGIONAL',
+    defaultAction: { allow: {} },
+    visibilityConfig: visibility('ModelRouterFirewall'),
+    rules: [
+      {
+        name: 'rate-by-address',
+        priority: 0,
+        action: { block: {} },
+        statement: { rateBasedStatement: { limit, aggregateKeyType: 'IP' } },
+        visibilityConfig: visibility('ModelRouterRateByAddress'),
+      },
+    ],
+  });
+  new CfnWebACLAssociation(parent, 'Association', {
+    webAclArn: acl.attrArn,
+    resourceArn: restApi.deploymentStage.stageArn,
+  });
+};
 
 /** The address without a trailing slash, so that paths can be appended. */
 export const hostOnly = (url: string): string => `https://${Fn.select(2, Fn.split('/', url))}`;

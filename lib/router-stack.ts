@@ -116,7 +116,7 @@ export class RouterStack extends Stack {
     if (functionUrl) this.output('FunctionUrl', hostOnly(functionUrl.url));
     this.output('RestApiUrl', restApi.url.replace(/\/$/, ''));
     if (!customDomain) return;
-    const { domainName, domainNameAliasDomainName } = customDomain.domain;
+    const { domainName, domainNameAliasDomainName } = customDomain;
     this.output('CustomUrl', `https://${domainName}`);
     // Target of the operator's DNS record.
     this.output('CustomDomainTarget', domainNameAliasDomainName);

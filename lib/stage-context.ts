@@ -79,18 +79,14 @@ const OriginList = z
 /** Options as typed; a default of the whole stage is in stage.ts. */
 const StageContext = z
   .strictObject({
-    /** @default 'dev' */
     stage: z.enum(['dev', 'prod']).default('dev'),
     /** Also the kill switch: 0 rejects every request. */
     reservedConcurrency: WholeNumber.pipe(z.int().min(0).max(100_000)).optional(),
     /** So many environments that only the admin function uses; an account with a limit of 10 has none to give. */
     adminConcurrency: WholeNumber.pipe(z.int().min(1).max(1_000)).optional(),
-    /** The account's concurrency limit, of which the alarm uses 80 %. @default 1000 */
+    /** The account's concurrency limit, of which the alarm uses 80 %. */
     accountConcurrency: WholeNumber.pipe(z.int().min(1)).default(1000),
-    /**
-     * Days that log lines are kept; only values of CloudWatch: 1, 3, 5, 7, 14, 30, 60, 90 …
-     * @default 7 in dev, 30 in prod
-     */
+    /** Days that log lines are kept, 7 in dev and 30 in prod; only values of CloudWatch: 1, 3, 5, 7, 14 … */
     logRetention: WholeNumber.refine((days) => RETENTION_DAYS.some((option) => option === days), {
       message: `must be one of ${RETENTION_DAYS.join(', ')}`,
     }).optional(),
@@ -100,69 +96,45 @@ const StageContext = z
     alertSlack: z.enum(['off', 'secret']).default('off'),
     /** Gets the same, signed with the field `signing_secret` of the upstream secret. @default none */
     alertWebhook: z.url({ protocol: /^https$/, error: 'must be an https URL' }).optional(),
-    /**
-     * URL of the page with the runbooks; its anchors are the ids of the alarms.
-     * @default DEFAULT_RUNBOOK_URL
-     */
+    /** URL of the page with the runbooks; its anchors are the ids of the alarms. */
     runbookUrl: RunbookUrl.default(DEFAULT_RUNBOOK_URL),
     /** Custom domain of the REST API, and its certificate in the stack's region. */
     domainName: z.hostname().optional(),
     certificateArn: z.string().startsWith('arn:').optional(),
     /** Requests per IP address in five minutes above which the firewall blocks it. */
     firewallRate: WholeNumber.pipe(z.int().min(10).max(2_000_000_000)).optional(),
-    /**
-     * Maximum number of custom metrics, $0.30 a month each; models beyond it are counted as `other`.
-     * @default DEFAULT_MAX_SERIES
-     */
+    /** Maximum number of custom metrics, $0.30 a month each; models beyond it are counted as `other`. */
     maxSeries: WholeNumber.pipe(z.int().min(1).max(100_000)).default(DEFAULT_MAX_SERIES),
     /**
      * Days that the record of a request is kept. The history is made of records, and catches up with an
      * interruption of its schedule that is shorter than this.
-     * @default DEFAULT_RECORD_DAYS
      */
     recordDays: WholeNumber.pipe(z.int().min(3).max(MAX_RECORD_DAYS)).default(DEFAULT_RECORD_DAYS),
-    /**
-     * Minutes between two runs of the history: how old usage and the metrics of Prometheus are at most.
-     * @default 60
-     */
+    /** Minutes between two runs of the history: how old usage and the metrics of Prometheus are at most. */
     historyMinutes: WholeNumber.pipe(z.literal([5, 10, 15, 20, 30, 60])).default(60),
     /**
      * `provider` asks the provider of a model's first target for the counts of `count_tokens`, where it has a
      * counter; the estimate is the fallback.
-     * @default 'estimate'
      */
     countTokens: z.enum(['estimate', 'provider']).default('estimate'),
-    /**
-     * `pass` sends the caller's `traceparent` header to providers; records keep it in either case.
-     * @default 'keep'
-     */
+    /** `pass` sends the caller's `traceparent` header to providers; records keep it in either case. */
     traceparent: z.enum(['keep', 'pass']).default('keep'),
     /**
      * Base address of an OTLP collector that gets all records as spans and metrics, such as `https://otlp.example.com`.
-     * @default none
      */
     otlpEndpoint: z
       .url({ protocol: /^https?$/, error: 'must be the address of an OTLP collector' })
       .optional(),
     /** `secret` sends the collector the headers in the field `collector_headers` of the upstream secret. */
     otlpHeaders: z.enum(['none', 'secret']).default('none'),
-    /**
-     * `hash` keeps users, sessions and agents as hashes with the field `who_key` of the upstream secret.
-     * @default 'plain'
-     */
+    /** `hash` keeps users, sessions and agents as hashes with the field `who_key` of the upstream secret. */
     who: z.enum(['plain', 'hash']).default('plain'),
-    /**
-     * Memory of the router function in MB; CPU grows with it, and so does the price of waiting.
-     * @default 256
-     */
+    /** Memory of the router function in MB; CPU grows with it, and so does the price of waiting. */
     memory: WholeNumber.pipe(z.int().min(128).max(10_240)).default(256),
-    /**
-     * Requests per second of all callers of the REST API together, and the largest burst.
-     * @default 1000, and twice the rate
-     */
+    /** Requests per second of all callers of the REST API together, and the largest burst: twice that. */
     restRate: WholeNumber.pipe(z.int().min(1).max(100_000)).default(1000),
     restBurst: WholeNumber.pipe(z.int().min(1).max(100_000)).optional(),
-    /** `off` leaves out the Function URL, which is public and has no firewall. @default 'on' */
+    /** `off` leaves out the Function URL, which is public and has no firewall. */
     functionUrl: z.enum(['on', 'off']).default('on'),
     /** Existing tables, e.g. restored from a backup, instead of new ones. */
     keysTable: ExistingTable,
@@ -184,25 +156,18 @@ const StageContext = z
     tags: TagOption.optional(),
     /** Origins of web pages that may call the router: `https://a.example,https://b.example`. */
     corsOrigins: OriginList.optional(),
-    /**
-     * Hours that a response is kept for repeats with its `Idempotency-Key`; 0 rejects that header.
-     * @default 24
-     */
+    /** Hours that a response is kept for repeats with its `Idempotency-Key`; 0 rejects that header. */
     replayHours: WholeNumber.pipe(z.int().min(0).max(168)).default(24),
     /**
      * Responses that callers read and continue by their ids, for keys whose plans do not say: none, those of requests with
      * `store: true`, or those of all without `store: false`, which is the vendor's default.
-     * @default 'off'
      */
     state: z.enum(STATE_MODES).default('off'),
-    /** Days that such a response is kept. @default 30 */
+    /** Days that such a response is kept. */
     stateDays: WholeNumber.pipe(z.int().min(1).max(90)).default(30),
-    /**
-     * The console at `/dashboard` of the REST API, whose users sign in to a Cognito user pool; or none.
-     * @default 'cognito'
-     */
+    /** The console at `/dashboard` of the REST API, whose users sign in to a Cognito user pool; or none. */
     dashboard: z.enum(['cognito', 'off']).default('cognito'),
-    /** Adds a Lambda Web Function to the public endpoints. @default 'off' */
+    /** Adds a Lambda Web Function to the public endpoints. */
     webFunction: z.enum(['on', 'off']).default('off'),
   })
   .refine(
