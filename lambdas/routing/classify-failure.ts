@@ -18,68 +18,28 @@ type FailureClass = {
   error: ApiError;
 };
 
-const busy = (cause: UpstreamError): ApiError =>
-  apiError('The model is busy at its provider. Retry shortly.', { status: 503, cause });
+type ErrorOf = (failure: UpstreamError) => ApiError;
 
-const unavailable = (status: number) => (cause: UpstreamError) =>
-  apiError('The model is temporarily unavailable.', { status, cause });
-
-/** May differ at the next request: a model writes the arguments of its tools, a gateway its error pages. */
-const malformed = (cause: UpstreamError): ApiError =>
-  apiError("The model's provider sent an invalid response.", { status: 502, cause });
+/** Of failures that the next request may not meet. */
+const passing =
+  (message: string, status: number): ErrorOf =>
+  (cause) =>
+    apiError(message, { status, cause });
 
 /** Of failures that last until the operator acts, or that the same request repeats: no retry. */
 const lasting =
-  (message: string, status = 502) =>
-  (cause: UpstreamError): ApiError =>
+  (message: string, status = 502): ErrorOf =>
+  (cause) =>
     apiError(message, { status, headers: DO_NOT_RETRY, cause });
 
-const redirected = lasting(
-  'The model is unavailable: its provider redirects to another address. The operator must change it.',
-);
-
-const noQuota = lasting(
-  "The model is unavailable: the router's account at its provider has no credit or quota left. The operator must act.",
-);
-
-const unknownModel = lasting(
-  'The model is unavailable: its provider has no such model or path. The operator must change the catalog.',
-);
-
-const notOffered = lasting(
-  'The model is unavailable: its provider does not offer it, or not for this request.',
-);
-
-const denied = lasting(
-  "The model's provider denied the request: it flagged the prompt, or the router's credentials lack access.",
-  500,
-);
-
-const unreadableCredential = (cause: UpstreamError): ApiError =>
-  apiError('The model is unavailable: the router could not read the credentials of its provider.', {
-    status: 503,
-    cause,
-  });
-
-/** Not retryable: the same request would take as long again. */
-const outOfTime = (cause: UpstreamError): ApiError =>
-  apiError('The model did not answer in time.', { status: 504, headers: DO_NOT_RETRY, cause });
-
+const UNAVAILABLE = 'The model is temporarily unavailable.';
 const CREDENTIALS_REJECTED =
   "The model is unavailable: the router's provider credentials were rejected. The operator must act.";
-
-const misconfigured = lasting(CREDENTIALS_REJECTED, 500);
-
-/** Never sent: the client disconnected. 499 is logged, as nginx does. */
-const clientDisconnected = (cause: UpstreamError): ApiError =>
-  apiError('The client disconnected.', { status: 499, cause });
-
-/** Of a target that was not called. After other failures, theirs count: they may pass. */
-const lossy = ({ cause }: UpstreamError): ApiError => withHeaders(toApiError(cause), DO_NOT_RETRY);
-
 export const REJECTED = "The model's provider rejected the request";
 
-const rejected = (cause: UpstreamError): ApiError =>
+const busy = passing('The model is busy at its provider. Retry shortly.', 503);
+
+const rejected: ErrorOf = (cause) =>
   invalidRequest(cause.reason === undefined ? `${REJECTED}.` : `${REJECTED}: ${cause.reason}`, {
     headers: DO_NOT_RETRY,
     cause,
@@ -88,25 +48,18 @@ const rejected = (cause: UpstreamError): ApiError =>
 /** Of a field that the caller did not send. */
 export const rejectedOfRouter = lasting(`${REJECTED}.`);
 
-/** The size is the caller's, with any body of the error. */
-const tooLarge = (cause: UpstreamError): ApiError =>
-  invalidRequest("The model's provider rejected the request: it is too large.", {
-    status: 413,
-    headers: DO_NOT_RETRY,
-    cause,
-  });
+const tooLarge = (message: string, cause: UpstreamError): ApiError =>
+  invalidRequest(message, { status: 413, headers: DO_NOT_RETRY, cause });
 
 /** A 429 may be about the size of the request alone: another target may have a higher limit, a wait does not help. */
-const limited = (cause: UpstreamError): ApiError =>
-  cause.isAboutInput
-    ? invalidRequest(
-        `The request is too large for the limits of the model's provider${cause.reason ? `: ${cause.reason}` : '.'}`,
-        { status: 413, headers: DO_NOT_RETRY, cause },
-      )
-    : busy(cause);
+const limited: ErrorOf = (cause) => {
+  if (!cause.isAboutInput) return busy(cause);
+  const end = cause.reason ? `: ${cause.reason}` : '.';
+  return tooLarge(`The request is too large for the limits of the model's provider${end}`, cause);
+};
 
 /** Of a declared quota: no room within the time that the plan waits, or more than the whole. */
-const noCapacity = (cause: UpstreamError): ApiError =>
+const noCapacity: ErrorOf = (cause) =>
   cause.isAboutInput
     ? limited(cause)
     : apiError(
@@ -115,32 +68,48 @@ const noCapacity = (cause: UpstreamError): ApiError =>
       );
 
 /** By status, where it means more than "unavailable". The router's 429 differs from an upstream's. */
-const BY_STATUS: Record<
-  number,
-  { retryNextTarget: boolean; error: (failure: UpstreamError) => ApiError }
-> = {
-  400: { retryNextTarget: true, error: rejected },
-  403: { retryNextTarget: true, error: denied },
-  404: { retryNextTarget: true, error: notOffered },
-  413: { retryNextTarget: false, error: tooLarge },
-  422: { retryNextTarget: true, error: rejected },
-  429: { retryNextTarget: true, error: limited },
-  503: { retryNextTarget: true, error: busy },
-  529: { retryNextTarget: true, error: busy },
+const BY_STATUS: Record<number, ErrorOf> = {
+  400: rejected,
+  403: lasting(
+    "The model's provider denied the request: it flagged the prompt, or the router's credentials lack access.",
+    500,
+  ),
+  404: lasting(
+    'The model is unavailable: its provider does not offer it, or not for this request.',
+  ),
+  // The size is the caller's, with any body of the error.
+  413: (cause) => tooLarge(`${REJECTED}: it is too large.`, cause),
+  422: rejected,
+  429: limited,
+  503: busy,
+  529: busy,
 };
 
-const BY_KIND: Partial<Record<UpstreamErrorKind, (failure: UpstreamError) => ApiError>> = {
-  credential: unreadableCredential,
-  'credential-refused': misconfigured,
-  'no-quota': noQuota,
-  'unknown-model': unknownModel,
-  malformed,
-  redirect: redirected,
-  'first-event-timeout': unavailable(504),
-  'idle-timeout': unavailable(504),
-  deadline: outOfTime,
-  aborted: clientDisconnected,
-  lossy,
+const BY_KIND: Partial<Record<UpstreamErrorKind, ErrorOf>> = {
+  credential: passing(
+    'The model is unavailable: the router could not read the credentials of its provider.',
+    503,
+  ),
+  'credential-refused': lasting(CREDENTIALS_REJECTED, 500),
+  'no-quota': lasting(
+    "The model is unavailable: the router's account at its provider has no credit or quota left. The operator must act.",
+  ),
+  'unknown-model': lasting(
+    'The model is unavailable: its provider has no such model or path. The operator must change the catalog.',
+  ),
+  // May differ at the next request: a model writes the arguments of its tools, a gateway its error pages.
+  malformed: passing("The model's provider sent an invalid response.", 502),
+  redirect: lasting(
+    'The model is unavailable: its provider redirects to another address. The operator must change it.',
+  ),
+  'first-event-timeout': passing(UNAVAILABLE, 504),
+  'idle-timeout': passing(UNAVAILABLE, 504),
+  // The same request would take as long again.
+  deadline: lasting('The model did not answer in time.', 504),
+  // Never sent. 499 is logged, as nginx does.
+  aborted: passing('The client disconnected.', 499),
+  // Of a target that was not called. After other failures, theirs count: they may pass.
+  lossy: ({ cause }) => withHeaders(toApiError(cause), DO_NOT_RETRY),
   capacity: noCapacity,
   'context-overflow': (cause) => contextOverflow(cause.overflow, cause),
 };
@@ -150,11 +119,10 @@ const FINAL: readonly UpstreamErrorKind[] = ['context-overflow', 'deadline', 'ab
 
 /** Returns whether to try the next target, and the caller's error if none responds. */
 export const classifyFailure = (failure: UpstreamError): FailureClass => {
-  const byStatus = failure.kind === 'status' ? BY_STATUS[failure.status ?? 0] : undefined;
-  if (byStatus)
-    return { retryNextTarget: byStatus.retryNextTarget, error: byStatus.error(failure) };
-  const error = (BY_KIND[failure.kind] ?? unavailable(502))(failure);
-  return { retryNextTarget: !FINAL.includes(failure.kind), error };
+  const { kind } = failure;
+  const status = kind === 'status' ? (failure.status ?? 0) : 0;
+  const errorOf = BY_STATUS[status] ?? BY_KIND[kind] ?? passing(UNAVAILABLE, 502);
+  return { retryNextTarget: status !== 413 && !FINAL.includes(kind), error: errorOf(failure) };
 };
 
 /** SDKs wait as long as `retry-after` asks, some without a cap. Seconds. */
@@ -197,7 +165,7 @@ const secondsOf = ({ waitMs, category }: OpenBreaker): number => {
 
 const allOpen = (open: OpenBreaker[]): ApiError => {
   const isRefused = open.every(({ category }) => category === 'credential');
-  const message = isRefused ? CREDENTIALS_REJECTED : 'The model is temporarily unavailable.';
+  const message = isRefused ? CREDENTIALS_REJECTED : UNAVAILABLE;
   const error = apiError(message, { status: 503, code: NO_HEALTHY_TARGET });
   return withHeaders(
     withRetryHint(error, open.map(secondsOf)),

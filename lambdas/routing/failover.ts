@@ -43,36 +43,30 @@ export type FailoverOptions = {
 
 // --- retry budget ---
 
-/**
- * Keeps a total outage from tripling the load on the upstreams: a request's third attempt takes a token.
- * The first failover is free, since all requests must move when one target is down. The figures are those
- * of gRPC's retry throttling. Each project has its own tokens: one whose requests fail takes none of others.
- */
-type RetryBudget = {
-  succeeded(projectId: string): void;
-  failed(projectId: string): void;
-  allows(projectId: string, attempt: number): boolean;
-};
-
 const MAX_TOKENS = 10;
 const TOKENS_PER_SUCCESS = 0.1;
 const FREE_ATTEMPTS = 2;
 /** Entries exist for projects with failures only. */
 const MAX_PROJECTS = 1_000;
 
-const createRetryBudget = (): RetryBudget => {
+/**
+ * Keeps a total outage from tripling the load on the upstreams: a request's third attempt takes a token.
+ * The first failover is free, since all requests must move when one target is down. The figures are those
+ * of gRPC's retry throttling. Each project has its own tokens: one whose requests fail takes none of others.
+ */
+const createRetryBudget = () => {
   const projects = createLruCache<number>(MAX_PROJECTS);
   return {
-    succeeded: (projectId) => {
+    succeeded: (projectId: string): void => {
       const tokens = projects.get(projectId);
       if (tokens === undefined) return;
       if (tokens + TOKENS_PER_SUCCESS >= MAX_TOKENS) projects.delete(projectId);
       else projects.set(projectId, tokens + TOKENS_PER_SUCCESS);
     },
-    failed: (projectId) => {
+    failed: (projectId: string): void => {
       projects.set(projectId, Math.max(0, (projects.get(projectId) ?? MAX_TOKENS) - 1));
     },
-    allows: (projectId, attempt) =>
+    allows: (projectId: string, attempt: number): boolean =>
       attempt <= FREE_ATTEMPTS || (projects.get(projectId) ?? MAX_TOKENS) > MAX_TOKENS / 2,
   };
 };
@@ -133,7 +127,7 @@ const isUncalled = (result: Result): boolean =>
   result instanceof UpstreamError && result.kind === 'capacity';
 
 const createAttempt =
-  (budget: RetryBudget) =>
+  (budget: ReturnType<typeof createRetryBudget>) =>
   /** Makes one attempt. @throws any error that is not an upstream's: a bug of the router */
   async (call: Promise<EventBatches>, permit: Permit, projectId: string): Promise<Result> => {
     try {

@@ -1,4 +1,7 @@
-import type { UpstreamError } from '../../protocols/rejections/upstream-error.ts';
+import type {
+  UpstreamError,
+  UpstreamErrorKind,
+} from '../../protocols/rejections/upstream-error.ts';
 import { JITTER } from './pace.ts';
 
 /** When a failure opens a breaker, which one, and for how long. */
@@ -39,60 +42,39 @@ const OWN_MAX_MS = 20_000;
 const ownBackOff = (openings: number): number => Math.min(OWN_MAX_MS, backOff(openings));
 const untilRepaired = (): number => OPERATOR_MS;
 
-const failure: TripRule = {
-  after: 5,
-  openMs: backOff,
+const rule = (own: Omit<TripRule, 'ownMs'> & Partial<TripRule>): TripRule => ({
   ownMs: ownBackOff,
-  opens: 'target',
-  category: 'failure',
-};
+  ...own,
+});
+
+const failure = rule({ category: 'failure', opens: 'target', after: 5, openMs: backOff });
 
 /** The target does not accept connections: each attempt would wait for the connect timeout. */
-const unreachable: TripRule = { ...failure, after: 2, opens: 'connection', category: 'connection' };
-
-/**
- * Only an operator can fix a rejected credential: probe every 5 minutes. A restricted one may lack what a single request
- * asks for, so that the failure of one caller proves nothing, as with every other status.
- */
-const credentialRefused: TripRule = {
-  after: 1,
-  openMs: untilRepaired,
-  ownMs: ownBackOff,
-  opens: 'credential',
-  category: 'credential',
-};
+const unreachable = rule({ ...failure, category: 'connection', opens: 'connection', after: 2 });
 
 /**
  * After 3 in a row, because some providers return 402, 403 and 404 for one request, e.g. 402 for a large
  * `max_tokens`. One key or project alone backs off instead of waiting for an operator: its failures are more likely
  * those of its prompts.
  */
-const accessRefused: TripRule = {
-  after: 3,
-  openMs: untilRepaired,
-  ownMs: ownBackOff,
-  opens: 'target',
-  category: 'access',
-};
+const accessRefused = rule({
+  ...{ category: 'access', opens: 'target', after: 3, openMs: untilRepaired },
+});
+
+/** What the credential may not do, or a flagged prompt. */
+const permissionDenied = rule({ ...accessRefused, category: 'permission', opens: 'credential' });
+
+/**
+ * Only an operator can fix a rejected credential: probe every 5 minutes. A restricted one may lack what a single request
+ * asks for, so that the failure of one caller proves nothing, as with every other status.
+ */
+const credentialRefused = rule({ ...permissionDenied, category: 'credential', after: 1 });
 
 /**
  * Money or a limit of spending: no wait helps any caller. Providers that return 402 may do so for one request, e.g. for
  * its `max_tokens`.
  */
-const outOfQuota: TripRule = {
-  after: 1,
-  openMs: untilRepaired,
-  ownMs: untilRepaired,
-  opens: 'target',
-  category: 'quota',
-};
-
-/** What the credential may not do, or a flagged prompt. */
-const permissionDenied: TripRule = {
-  ...accessRefused,
-  opens: 'credential',
-  category: 'permission',
-};
+const outOfQuota = rule({ ...accessRefused, category: 'quota', after: 1, ownMs: untilRepaired });
 
 /** Not before the time that the provider names: of an earlier call it would deny. */
 const cooldown = ({ retryAfterSeconds }: UpstreamError): TripRule => {
@@ -103,48 +85,37 @@ const cooldown = ({ retryAfterSeconds }: UpstreamError): TripRule => {
   return { ...failure, after: 1, openMs, ownMs, category: 'cooldown' };
 };
 
-const byStatus = (error: UpstreamError): TripRule | undefined => {
-  // Caused by the request, not by the target.
-  if (error.isAboutInput) return undefined;
-  switch (error.status) {
-    case 400:
-    case 413:
-    case 422:
-      return undefined;
-    case 403:
-      return permissionDenied;
-    case 404:
-      return accessRefused;
-    case 429:
-      return cooldown(error);
-    default:
-      return failure;
-  }
+const BY_STATUS: Record<number, (error: UpstreamError) => TripRule | undefined> = {
+  ...{ 400: () => undefined, 413: () => undefined, 422: () => undefined },
+  403: () => permissionDenied,
+  404: () => accessRefused,
+  429: cooldown,
 };
+
+/** Caused by the request or its end; a secret that this environment cannot read or send does not concern the target. */
+const NO_EVIDENCE: readonly UpstreamErrorKind[] = [
+  ...(['credential', 'context-overflow', 'aborted', 'deadline'] as const),
+  ...(['output-limit', 'lossy', 'capacity'] as const),
+];
 
 /** Returns undefined for failures that are not evidence about the target. */
 export const tripRuleFor = (error: UpstreamError): TripRule | undefined => {
-  switch (error.kind) {
+  const { kind, status = 0, isAboutInput } = error;
+  if (NO_EVIDENCE.includes(kind)) return undefined;
+  switch (kind) {
     case 'status':
-      return byStatus(error);
+      // Caused by the request, not by the target.
+      if (isAboutInput) return undefined;
+      return status in BY_STATUS ? BY_STATUS[status]?.(error) : failure;
     // A 400 or 403 that blames the credential may still be one that a prompt causes.
     case 'credential-refused':
-      return error.status === 401 ? credentialRefused : permissionDenied;
+      return status === 401 ? credentialRefused : permissionDenied;
     case 'no-quota':
-      return error.status === 402 ? accessRefused : outOfQuota;
+      return status === 402 ? accessRefused : outOfQuota;
     case 'unknown-model':
       return accessRefused;
     case 'connect':
       return unreachable;
-    // A secret that this environment cannot read or send does not concern the target.
-    case 'credential':
-    case 'context-overflow':
-    case 'aborted':
-    case 'deadline':
-    case 'output-limit':
-    case 'lossy':
-    case 'capacity':
-      return undefined;
     default:
       return failure;
   }
