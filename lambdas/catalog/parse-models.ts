@@ -2,8 +2,8 @@ import * as z from 'zod/mini';
 import { readBedrockAddress } from '../bedrock.ts';
 import { UPSTREAM_PROTOCOLS } from '../protocols/protocol-name.ts';
 import { describeIssue } from '../support/describe-issue.ts';
-import { FAMILIES, type Family, type Framing } from './families.ts';
-import { TargetProfile } from './profiles.ts';
+import { FAMILIES, type Family, FRAMING_MEMBERS, type Framing } from './families.ts';
+import { DIALECT, TargetProfile } from './profiles.ts';
 import { quotaIssues, TargetQuota } from './quota.ts';
 import { retirementIssues } from './retirement.ts';
 import { Day, TargetPrices } from './target-prices.ts';
@@ -13,18 +13,12 @@ const HeaderName = z.string().check(z.regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be a 
 const HeaderValue = z.string().check(z.regex(/^[\x20-\x7e]*$/, 'must be printable ASCII'));
 
 const amount = z.number().check(z.nonnegative(), z.maximum(10_000));
-const TargetFraming: z.ZodMiniType<Framing> = z.strictObject({
-  prompt: amount,
-  message: amount,
-  call: amount,
-  argument: amount,
-  withTools: amount,
-  tool: amount,
-  member: amount,
-  descriptions: amount,
-  schema: amount,
-  text: amount,
-});
+const TargetFraming = z.strictObject(
+  Object.fromEntries(FRAMING_MEMBERS.map((member) => [member, amount])) as Record<
+    keyof Framing,
+    typeof amount
+  >,
+);
 const FAMILY_NAMES = Object.keys(FAMILIES) as [Family, ...Family[]];
 
 /** How the target's vendor counts, where its model's name does not tell. */
@@ -87,13 +81,7 @@ const TargetFields = z.strictObject({
   headers: z.optional(z.record(HeaderName, HeaderValue)),
   /** Header by which the provider recognizes a repeat of a call, e.g. `Idempotency-Key`. */
   idempotencyHeader: z.optional(HeaderName),
-  maxTokensField: z.optional(z.enum(['max_tokens', 'max_completion_tokens'])),
-  /** On chat: the upstream rejects (`refused`) or requires `reasoning_content` in earlier responses. */
-  reasoningHistory: z.optional(z.enum(['required', 'refused'])),
-  /** On chat: the upstream accepts only tool-call ids of nine letters and digits, as Mistral, or of 40 characters, as OpenAI. */
-  toolCallIds: z.optional(z.enum(['short', 'limited'])),
-  /** On messages: the upstream rejects role `system` in `messages`. */
-  systemTurns: z.optional(z.literal('leading')),
+  ...DIALECT,
   /** What the model accepts: the name of a preset, or its members, with or without a preset. */
   profile: z.optional(TargetProfile),
   /** Timeout of the first event in ms, for models with long thinking. */
@@ -128,23 +116,33 @@ const NOT_BEDROCK =
   'must be https://bedrock-runtime.REGION.amazonaws.com/… or https://bedrock-mantle.REGION.api.aws/…, without a query: "auth": "iam" is for Amazon Bedrock';
 
 /** What is wrong with how the target is authenticated, by the member at fault. */
-const authIssues = (target: z.infer<typeof TargetFields>): [member: string, message: string][] => {
+const authIssues = (target: z.infer<typeof TargetFields>): Fault[] => {
   const { auth, secret, authHeader, baseUrl } = target;
   if (auth === undefined) return secret === undefined ? [['secret', NEEDS_SECRET]] : [];
   const isBedrock = readBedrockAddress(baseUrl) !== undefined && new URL(baseUrl).search === '';
-  return [
-    ...(secret === undefined ? [] : [['secret', SIGNED] as [string, string]]),
-    ...(authHeader === undefined ? [] : [['authHeader', SIGNED] as [string, string]]),
-    ...(isBedrock ? [] : [['baseUrl', NOT_BEDROCK] as [string, string]]),
-  ];
+  const faults: Fault[] = [];
+  if (secret !== undefined) faults.push(['secret', SIGNED]);
+  if (authHeader !== undefined) faults.push(['authHeader', SIGNED]);
+  if (!isBedrock) faults.push(['baseUrl', NOT_BEDROCK]);
+  return faults;
 };
 
+/** A fault that no single member shows: its place, and what is wrong there. */
+type Fault = [...path: (string | number)[], message: string];
+
+const noFaults =
+  <Value>(faultsOf: (value: Value) => Fault[]): z.core.CheckFn<Value> =>
+  ({ value, issues }) => {
+    for (const fault of faultsOf(value)) {
+      const [message = '', ...path] = fault.toReversed();
+      issues.push({
+        ...{ code: 'custom', input: value, path: path.toReversed(), message: `${message}` },
+      });
+    }
+  };
+
 /** An upstream deployment that serves a model. Targets are tried in the order of the list. */
-export const Target = TargetFields.check(({ value, issues }) => {
-  for (const [member, message] of authIssues(value)) {
-    issues.push({ code: 'custom', input: value, path: [member], message });
-  }
-});
+export const Target = TargetFields.check(noFaults(authIssues));
 export type Target = z.infer<typeof Target>;
 
 const MIXED_TIERS =
@@ -152,7 +150,7 @@ const MIXED_TIERS =
 const LONE_WEIGHT = 'needs a tier: it is a share of the sessions of one';
 
 /** What is wrong with the order of the targets. */
-const tierIssues = (targets: Target[]): [index: number, member: string, message: string][] => {
+const tierIssues = (targets: Target[]): Fault[] => {
   const isTiered = targets.some(({ tier }) => tier !== undefined);
   return targets.flatMap(({ tier, weight }, index) => {
     if (tier !== undefined) return [];
@@ -164,8 +162,8 @@ const tierIssues = (targets: Target[]): [index: number, member: string, message:
 const LONE_PREFERENCE =
   'needs two targets of one tier: it is their order, and without tiers the order is that of the list';
 
-const preferIssues = (models: Pick<Model, 'prefer' | 'targets'>[]): [number, string, string][] =>
-  models.flatMap(({ prefer, targets }, index): [number, string, string][] => {
+const preferIssues = (models: Pick<Model, 'prefer' | 'targets'>[]): Fault[] =>
+  models.flatMap(({ prefer, targets }, index): Fault[] => {
     const tiers = targets.flatMap(({ tier }) => tier ?? []);
     const isShared = new Set(tiers).size < tiers.length;
     return prefer && !isShared ? [[index, 'prefer', LONE_PREFERENCE]] : [];
@@ -206,41 +204,34 @@ export const Model = z.strictObject({
   afterwards: z.optional(z.literal('successor')),
   /** Which targets of a tier come first: with the soonest first content, or the lowest price; by default the session's. */
   prefer: z.optional(z.enum(['speed', 'price'])),
-  targets: z.array(Target).check(z.minLength(1), ({ value, issues }) => {
-    for (const [index, member, message] of tierIssues(value)) {
-      issues.push({ code: 'custom', input: value, path: [index, member], message });
-    }
-  }),
+  targets: z.array(Target).check(z.minLength(1), noFaults(tierIssues)),
 });
 export type Model = z.infer<typeof Model>;
 
 type Naming = Pick<Model, 'id' | 'aliases'>;
 
-/** Every name of the catalog with its place, in the order of the file. */
-const placedNames = (models: Naming[]): { name: string; path: (string | number)[] }[] => [
-  ...models.map(({ id }, index) => ({ name: id, path: [index, 'id'] })),
-  ...models.flatMap(({ aliases = [] }, index) =>
-    aliases.map((name, at) => ({ name, path: [index, 'aliases', at] })),
-  ),
-];
-
-const Models = z.array(Model).check(z.minLength(1), ({ value, issues }) => {
+/** Names that are one of an earlier model, or of an earlier place. */
+const nameIssues = (models: Naming[]): Fault[] => {
+  const names = [
+    ...models.map(({ id }, index) => [id, index, 'id'] as const),
+    ...models.flatMap(({ aliases = [] }, index) =>
+      aliases.map((name, at) => [name, index, 'aliases', at] as const),
+    ),
+  ];
   const owners = new Set<string>();
-  for (const { name, path } of placedNames(value)) {
+  return names.flatMap(([name, ...path]): Fault[] => {
     const message = `'${name}' is already the name of a model: ids and aliases must be unique`;
-    if (owners.has(name)) issues.push({ code: 'custom', input: name, path, message });
+    const isKnown = owners.has(name);
     owners.add(name);
-  }
-  for (const [index, member, message] of [...retirementIssues(value), ...preferIssues(value)]) {
-    issues.push({ code: 'custom', input: value, path: [index, member], message });
-  }
-  for (const [index, target, message] of quotaIssues(value)) {
-    issues.push({
-      ...{ code: 'custom', input: value, message },
-      path: [index, 'targets', target, 'quota'],
-    });
-  }
-});
+    return isKnown ? [[...path, message]] : [];
+  });
+};
+
+const RULES = [nameIssues, retirementIssues, preferIssues, quotaIssues];
+const Models = z.array(Model).check(
+  z.minLength(1),
+  noFaults((models) => RULES.flatMap((issuesOf): Fault[] => issuesOf(models))),
+);
 
 /** @throws Error that names the path of every invalid value in `data`. */
 export const parseModels = (data: unknown): Model[] => {

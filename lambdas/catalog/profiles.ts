@@ -123,6 +123,17 @@ export type PresetName = keyof typeof PRESETS;
 const Preset = z.enum(Object.keys(PRESETS) as PresetName[]);
 const Word = z.string().check(z.regex(/^[\w.$-]{1,80}$/, 'must be a name of 1 to 80 characters'));
 
+/** Members that a target has itself, or by its profile. */
+export const DIALECT = {
+  maxTokensField: z.optional(z.enum(['max_tokens', 'max_completion_tokens'])),
+  /** On chat: the upstream rejects (`refused`) or requires `reasoning_content` in earlier responses. */
+  reasoningHistory: z.optional(z.enum(['required', 'refused'])),
+  /** On chat: the upstream accepts only tool-call ids of nine letters and digits, as Mistral, or of 40 characters, as OpenAI. */
+  toolCallIds: z.optional(z.enum(['short', 'limited'])),
+  /** On messages: the upstream rejects role `system` in `messages`. */
+  systemTurns: z.optional(z.literal('leading')),
+};
+
 const Members = z.strictObject({
   preset: z.optional(Preset),
   thinking: z.optional(z.array(z.enum(THINKING_FORMS))),
@@ -140,10 +151,7 @@ const Members = z.strictObject({
   versions: z.optional(z.array(Word).check(z.minLength(1))),
   betas: z.optional(z.union([z.literal('forward'), z.array(Word)])),
   betasWithout: z.optional(z.array(Word)),
-  maxTokensField: z.optional(z.enum(['max_tokens', 'max_completion_tokens'])),
-  reasoningHistory: z.optional(z.enum(['required', 'refused'])),
-  toolCallIds: z.optional(z.enum(['short', 'limited'])),
-  systemTurns: z.optional(z.literal('leading')),
+  ...DIALECT,
   customTools: z.optional(z.boolean()),
   metadata: z.optional(z.literal('stored')),
   cacheMarks: z.optional(z.union([z.enum(CACHE_LIVES), z.literal('off')])),

@@ -40,27 +40,20 @@ export const TargetQuota = z.pipe(
   z.transform((given: unknown) => (given === 'learned' ? { learned: true } : given)),
   Declared,
 );
-type Issue = [model: number, target: number, message: string];
+type Fault = [model: number, at: 'targets', target: number, member: 'quota', message: string];
 
 /** Targets of one account and model must declare the same, or all but one nothing. */
-export const quotaIssues = (models: { targets: Owned[] }[]): Issue[] => {
+export const quotaIssues = (models: { targets: Owned[] }[]): Fault[] => {
   const declared = new Map<string, string>();
   return models.flatMap(({ targets }, model) =>
-    targets.flatMap((target, index): Issue[] => {
+    targets.flatMap((target, index): Fault[] => {
       if (!target.quota) return [];
       const name = quotaNameOf(target);
       const text = JSON.stringify(target.quota);
-      const first = declared.get(name);
-      declared.set(name, first ?? text);
-      return first === undefined || first === text
-        ? []
-        : [
-            [
-              model,
-              index,
-              `must be the same on all targets of '${name}': their provider counts them together`,
-            ],
-          ];
+      const first = declared.get(name) ?? text;
+      declared.set(name, first);
+      const rule = `must be the same on all targets of '${name}': their provider counts them together`;
+      return first === text ? [] : [[model, 'targets', index, 'quota', rule]];
     }),
   );
 };

@@ -1,19 +1,16 @@
-import type { Target } from '../catalog/catalog.ts';
 import { costOf } from '../money/cost.ts';
 import { pricesOf } from '../money/prices.ts';
 import { billOf, totalOf } from './bill.ts';
-import type { Tried } from './call-record.ts';
+import { billPartsOf, type Tried } from './call-record.ts';
 import type { CheckedCall } from './check-call.ts';
-import { estimateOn } from './prompt.ts';
 
 /** A count of the upstream that is far below the estimate is not yet that of the whole prompt. */
 const MIN_COUNTED = 0.5;
 
 /** The costs of attempts, by what their upstreams have counted so far. */
 export const createCosts = (checked: CheckedCall) => {
-  const { call, model, prompt } = checked;
-  const estimateInput = (target: Target) => estimateOn(prompt, target);
-  const parts = { model, startedAt: call.startedAt, estimateInput };
+  const { call, model } = checked;
+  const parts = billPartsOf(checked);
   return {
     /** As the record of the request has it. */
     total: (tried: readonly Tried[]): number =>
@@ -26,7 +23,7 @@ export const createCosts = (checked: CheckedCall) => {
     /** Undefined until the upstream has counted its input. */
     input: ({ target, usage }: Tried): number | undefined => {
       const { inputTokens = 0 } = usage ?? {};
-      if (inputTokens < estimateInput(target) * MIN_COUNTED) return undefined;
+      if (inputTokens < parts.estimateInput(target) * MIN_COUNTED) return undefined;
       const billed = { ...usage, ...usage?.billing, inputTokens, outputTokens: 0 };
       return costOf(billed, pricesOf(model, target), call.startedAt).nanos;
     },

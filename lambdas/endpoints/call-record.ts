@@ -12,7 +12,7 @@ import type { Clock } from '../support/clock.ts';
 import { createMinuteSample, dayOf, MINUTE_MS } from '../support/clock.ts';
 import type { ApiError } from '../support/errors.ts';
 import { isEmpty, omitUndefined } from '../support/omit-undefined.ts';
-import { type Bill, billOf, totalOf, type Used } from './bill.ts';
+import { type Bill, type BillParts, billOf, totalOf, type Used } from './bill.ts';
 import type { CheckedCall } from './check-call.ts';
 import type { Call } from './endpoint.ts';
 import { countsOn, estimateOn } from './prompt.ts';
@@ -120,16 +120,10 @@ const choiceIn = ({
 };
 
 const attemptOf = (
-  {
-    target: { upstream, model, region, retention },
-    startedMs,
-    ms = 0,
-    brokeMs,
-    error,
-    limits,
-  }: Tried,
+  { target, startedMs, ms = 0, brokeMs, error, limits }: Tried,
   bill: Bill | undefined,
 ): Attempt => {
+  const { upstream, model, region, retention } = target;
   const times = {
     ...{ upstream, model, startedMs, ms },
     ...omitUndefined({ region, retention, limits: limits && limitsText(limits) }),
@@ -137,26 +131,18 @@ const attemptOf = (
   if (!error) return times;
   const { kind, status, reason } = error;
   const { inputTokens, outputTokens } = bill?.usage ?? {};
-  const costNanos = bill?.cost.nanos;
-  return {
-    ...times,
-    ...omitUndefined({
-      brokeMs,
-      error: kind,
-      status,
-      reason,
-      inputTokens,
-      outputTokens,
-      costNanos,
-    }),
-  };
+  const used = { inputTokens, outputTokens, costNanos: bill?.cost.nanos };
+  return { ...times, ...omitUndefined({ brokeMs, error: kind, status, reason, ...used }) };
 };
+
+export const billPartsOf = ({ call, model, prompt }: CheckedCall): BillParts => ({
+  ...{ model, startedAt: call.startedAt },
+  estimateInput: (target) => estimateOn(prompt, target),
+});
 
 /** What was tried, what that used and cost: the tokens of the last one, and the costs of all. */
 const costsIn = ({ checked, tried }: RecordParts) => {
-  const { call, model, prompt } = checked;
-  const estimateInput = (target: Target) => estimateOn(prompt, target);
-  const parts = { model, startedAt: call.startedAt, estimateInput };
+  const parts = billPartsOf(checked);
   const bills = tried.map((one) => billOf(one, parts));
   const { serviceTier, billing: own, ...tokens } = bills.at(-1)?.usage ?? {};
   const billing = omitUndefined({ serviceTier, ...own });

@@ -3,6 +3,7 @@ import { asArray, asRecord, asString, type Json, readJsonObject } from '../proto
 import { SESSION_HEADERS, sessionIn } from '../protocols/cache/session.ts';
 import type { CallerHeaders } from '../protocols/protocol.ts';
 import type { Who } from '../stores/record-store.ts';
+import { isEmpty, omitUndefined } from '../support/omit-undefined.ts';
 
 /*
  * For whom a request was sent, from the fields that clients and other gateways' callers send already. The first usable
@@ -45,10 +46,7 @@ const inHeaders = ({ headers, dropped }: Read, names: string[], max: number) => 
 // --- user ---
 
 const USER_HEADERS = [
-  'x-router-user',
-  'x-litellm-customer-id',
-  'x-litellm-end-user-id',
-  'helicone-user-id',
+  ...['x-router-user', 'x-litellm-customer-id', 'x-litellm-end-user-id', 'helicone-user-id'],
 ];
 
 /** Claude Code's older form of `metadata.user_id`. */
@@ -222,14 +220,9 @@ export const attributionOf = (
   const agent = agentOf(read, session, isCodex);
   const client = clientOf(read, program);
   const tags = tagsOf(read, objects);
-  if ((user ?? session ?? agent ?? client ?? tags[0]) === undefined) {
-    return { who: undefined, dropped };
-  }
-  const who: Who = {};
-  if (user !== undefined) who.user = user;
-  if (session !== undefined) who.session = session;
-  if (agent !== undefined) who.agent = agent;
-  if (client !== undefined) who.client = client;
-  if (tags.length > 0) who.tags = tags;
-  return { who, dropped };
+  const who = omitUndefined({
+    ...{ user, session, agent, client },
+    tags: tags.length > 0 ? tags : undefined,
+  });
+  return { who: isEmpty(who) ? undefined : who, dropped };
 };

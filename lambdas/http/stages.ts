@@ -4,7 +4,6 @@ import type { Call, Endpoint, Reply } from '../endpoints/endpoint.ts';
 import { type Authenticate, confirmedCaller, type Identity } from '../keys/authenticate.ts';
 import type { RequestFields } from '../log-events.ts';
 import { asRecord, type JsonSource } from '../protocols/bytes/json.ts';
-import type { CallerProtocol } from '../protocols/protocol.ts';
 import type { EndpointName } from '../routes.ts';
 import { invalidRequest } from '../support/errors.ts';
 import {
@@ -41,22 +40,17 @@ export type PlatformResponse = {
  * received, routed, authenticated, called is checked by the compiler (stages.test.ts).
  */
 
+/** What an endpoint gets of a request before its caller is known. */
+type Begun = Pick<Call, 'requestId' | 'awsRequestId' | 'startedAt' | 'protocol'> &
+  Pick<Call, 'signal' | 'remainingMs'>;
+
 /** A request with its id; the event of every middleware but the outermost. */
-export type Received = {
+export type Received = Readonly<Begun> & {
   readonly request: HttpRequest;
-  readonly requestId: string;
-  /** Lambda's id of the invocation; undefined on other hosts. */
-  readonly awsRequestId: string | undefined;
-  /** Milliseconds since the epoch. */
-  readonly startedAt: number;
-  /** The protocol of the path: it shapes every response, errors included. */
-  readonly protocol: CallerProtocol;
   /** The model that the path names, percent-decoded. */
   readonly deployment: string | undefined;
   /** What the table of routes has for the path; empty in the admin API, which has a separate table. */
   readonly routes: Address['routes'];
-  readonly signal: AbortSignal;
-  remainingMs(): number;
   /** Fields of the access log line, filled in stage by stage. */
   readonly notes: Partial<RequestFields>;
   /** Cancel what is written only of a request that takes longer. */

@@ -11,21 +11,15 @@ const HIGH_SURROGATE_AT_END = /[\ud800-\udbff]$/;
 const cut = (text: string, length: number): string =>
   text.slice(0, length).replace(HIGH_SURROGATE_AT_END, '');
 
-/** Counts what one response holds, so that an endless one ends before it fills the memory. */
-export type AnswerMeter = {
-  /** Counts a message. @throws UpstreamError `output-limit` */
-  message(data: string): void;
-  /** Counts text; returns the events within the limit. */
-  within(events: GenerationEvent[]): GenerationEvent[];
-  /** @throws UpstreamError `output-limit` once `within` left something out */
-  assertLeft(): void;
-};
+export type AnswerMeter = ReturnType<typeof createAnswerMeter>;
 
 const outputLimit = (what: string): UpstreamError =>
   new UpstreamError('output-limit', `the response has more ${what} than the request allows`);
 
-export const createAnswerMeter = (limits: AnswerLimits): AnswerMeter => {
+/** Counts what one response holds, so that an endless one ends before it fills the memory. */
+export const createAnswerMeter = (limits: AnswerLimits) => {
   let { characters, messages, overhead } = limits;
+  /** Counts text; returns the events within the limit. */
   const within = (events: GenerationEvent[]): GenerationEvent[] => {
     for (const event of events) {
       if (event.type !== 'block-delta') continue;
@@ -44,14 +38,16 @@ export const createAnswerMeter = (limits: AnswerLimits): AnswerMeter => {
     return events;
   };
   return {
-    message: (data) => {
+    /** Counts a message. @throws UpstreamError `output-limit` */
+    message: (data: string): void => {
       messages -= 1;
       overhead -= Math.max(0, data.length - USUAL_OVERHEAD);
       if (messages < 0) throw outputLimit('messages');
       if (overhead < 0) throw outputLimit('data');
     },
     within,
-    assertLeft: () => {
+    /** @throws UpstreamError `output-limit` once `within` left something out */
+    assertLeft: (): void => {
       if (characters < 0) throw outputLimit('text');
     },
   };

@@ -2,19 +2,13 @@ import { type AwsIdentity, createSigner, skewIn } from '../aws/sign.ts';
 import { readBedrockAddress } from '../bedrock.ts';
 import type { HeaderMap, UnsignedRequest } from '../protocols/protocol.ts';
 
-/** Signs calls of Amazon Bedrock with the credentials of this environment's role. */
-export type RoleSigner = {
-  /** Returns the signed headers. @throws Error if there are no credentials, or the URL is not Bedrock's */
-  sign(request: Omit<UnsignedRequest, 'secret'>): Promise<HeaderMap>;
-  /** Call when a request that was signed at `now` is rejected, with the `Date` of the response. */
-  rejected(date: string | undefined, now: number): void;
-  /** AWS's time minus ours, as far as rejections have shown it. */
-  skewMs(): number;
-};
+export type RoleSigner = ReturnType<typeof createRoleSigner>;
 
-export const createRoleSigner = (credentials: AwsIdentity['credentials']): RoleSigner => {
+/** Signs calls of Amazon Bedrock with the credentials of this environment's role. */
+export const createRoleSigner = (credentials: AwsIdentity['credentials']) => {
   // As many entries as the catalog has endpoints.
   const signers = new Map<string, ReturnType<typeof createSigner>>();
+  /** AWS's time minus ours, as far as rejections have shown it. */
   let skewMs = 0;
 
   const signerOf = (url: URL) => {
@@ -28,11 +22,13 @@ export const createRoleSigner = (credentials: AwsIdentity['credentials']): RoleS
   };
 
   return {
-    sign: ({ url, body, now }) =>
+    /** Returns the signed headers. @throws Error if there are no credentials, or the URL is not Bedrock's */
+    sign: ({ url, body, now }: Omit<UnsignedRequest, 'secret'>): Promise<HeaderMap> =>
       signerOf(url)({ method: 'POST', url, headers: {}, body }, now + skewMs),
-    rejected: (date, now) => {
+    /** Call when a request that was signed at `now` is rejected, with the `Date` of the response. */
+    rejected: (date: string | undefined, now: number): void => {
       skewMs += skewIn(date, now + skewMs);
     },
-    skewMs: () => skewMs,
+    skewMs: (): number => skewMs,
   };
 };

@@ -31,21 +31,13 @@ export const createDrain = (server: Server): (() => Promise<void>) => {
 };
 
 /** Responses in flight, by connection; a response counts until its request is received too. */
-type InFlight = {
-  add(request: IncomingMessage, response: ServerResponse): void;
-  /** True if nothing may be written to the connection: it would corrupt or replace a response. */
-  has(socket: Duplex): boolean;
-  /** Resolves when the responses to the requests that were received whole have been sent. */
-  whenSent(socket: Duplex): Promise<unknown>;
-};
-
-export const createInFlight = (): InFlight => {
+export const createInFlight = () => {
   const bySocket = new WeakMap<Duplex, Set<ServerResponse>>();
   /** A request that is still being read may get an error as its only response. */
   const promisedOn = (socket: Duplex): ServerResponse[] =>
     [...(bySocket.get(socket) ?? [])].filter(({ headersSent, req }) => headersSent || req.complete);
   return {
-    add: (request, response) => {
+    add: (request: IncomingMessage, response: ServerResponse): void => {
       const responses = bySocket.get(request.socket) ?? new Set();
       bySocket.set(request.socket, responses.add(response));
       response.once('close', () => {
@@ -54,8 +46,10 @@ export const createInFlight = (): InFlight => {
         else request.once('end', () => responses.delete(response));
       });
     },
-    has: (socket) => promisedOn(socket).length > 0,
-    whenSent: (socket) =>
+    /** True if nothing may be written to the connection: it would corrupt or replace a response. */
+    has: (socket: Duplex): boolean => promisedOn(socket).length > 0,
+    /** Resolves when the responses to the requests that were received whole have been sent. */
+    whenSent: (socket: Duplex): Promise<unknown> =>
       Promise.all(
         promisedOn(socket).map(
           (response) =>

@@ -16,22 +16,11 @@ const NOT_HTTP = invalidRequest('The request is not valid HTTP.');
 export const parserError = ({ code }: Error & { code?: string }): ApiError | undefined =>
   code === 'ECONNRESET' ? undefined : (PARSER_ERRORS[code ?? ''] ?? NOT_HTTP);
 
-export type HttpErrors = {
-  /** Sends an error for a request that never reaches the router; on AWS the platform does this. */
-  send(response: ServerResponse, path: string, error: ApiError): void;
-  /** Sends an error for bytes that are not a request with a path, in the chat protocol's envelope. */
-  sendRaw(socket: Duplex, error: ApiError): void;
-};
+export type HttpErrors = ReturnType<typeof createHttpErrors>;
 
-export const createHttpErrors = ({
-  clock,
-  randomBytes,
-}: {
-  clock: Clock;
-  randomBytes: RandomBytes;
-}): HttpErrors => {
+export const createHttpErrors = (parts: { clock: Clock; randomBytes: RandomBytes }) => {
   const encode = (path: string, error: ApiError) => {
-    const requestId = newRequestId(randomBytes, clock.now());
+    const requestId = newRequestId(parts.randomBytes, parts.clock.now());
     const body = JSON.stringify(readAddress(path).protocol.encodeError(error, requestId));
     const headers = {
       'content-type': 'application/json',
@@ -45,11 +34,13 @@ export const createHttpErrors = ({
     return { body, headers };
   };
   return {
-    send: (response, path, error) => {
+    /** Sends an error for a request that never reaches the router; on AWS the platform does this. */
+    send: (response: ServerResponse, path: string, error: ApiError): void => {
       const { body, headers } = encode(path, error);
       response.writeHead(error.status, headers).end(body);
     },
-    sendRaw: (socket, error) => {
+    /** Sends an error for bytes that are not a request with a path, in the chat protocol's envelope. */
+    sendRaw: (socket: Duplex, error: ApiError): void => {
       if (!socket.writable) {
         socket.destroy();
         return;

@@ -32,37 +32,32 @@ export type UpstreamControl = {
   reset(): void;
 };
 
-export type Recorder = {
-  control: UpstreamControl;
-  record(call: RecordedCall): void;
-  /** Consumes one use of the first matching rule and returns its fault. */
-  takeFault(call: RecordedCall): Fault | undefined;
-};
-
 const matches = (rule: FaultRule, call: RecordedCall): boolean =>
   (rule.protocol ?? call.protocol) === call.protocol && (rule.model ?? call.model) === call.model;
 
-export const createRecorder = (): Recorder => {
+export const createRecorder = () => {
   let calls: RecordedCall[] = [];
   let rules: { rule: FaultRule; waiting: number; remaining: number }[] = [];
-  return {
-    control: {
-      get calls() {
-        return calls;
-      },
-      inject: (rule) => {
-        const remaining = rule.times ?? Number.POSITIVE_INFINITY;
-        rules.push({ rule, waiting: rule.after ?? 0, remaining });
-      },
-      reset: () => {
-        calls = [];
-        rules = [];
-      },
+  const control: UpstreamControl = {
+    get calls() {
+      return calls;
     },
-    record: (call) => {
+    inject: (rule) => {
+      const remaining = rule.times ?? Number.POSITIVE_INFINITY;
+      rules.push({ rule, waiting: rule.after ?? 0, remaining });
+    },
+    reset: () => {
+      calls = [];
+      rules = [];
+    },
+  };
+  return {
+    control,
+    record: (call: RecordedCall): void => {
       calls.push(call);
     },
-    takeFault: (call) => {
+    /** Consumes one use of the first matching rule and returns its fault. */
+    takeFault: (call: RecordedCall): Fault | undefined => {
       const match = rules.find(({ rule, remaining }) => remaining > 0 && matches(rule, call));
       if (!match) return undefined;
       if (match.waiting > 0) {
