@@ -11,7 +11,7 @@ const LOOPBACK = /^(?:127\.0\.0\.1|localhost|\[::1\])$/;
 
 const checkAddress = (target: Target, model: Model, place: string): Check[] => {
   const { protocol, hostname, pathname } = new URL(target.baseUrl);
-  const { path } = upstreamProtocols[target.protocol].endpoint({
+  const path = upstreamProtocols[target.protocol].path({
     ...target,
     maxOutputTokens: model.max_output_tokens,
   });

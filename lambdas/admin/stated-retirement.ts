@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Model, Target } from '../catalog/catalog.ts';
-import { wireTargetOf } from '../protocols/protocol.ts';
+import { credentialOf, wireTargetOf } from '../protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../protocols/protocols.ts';
 import { dayOf } from '../support/clock.ts';
 import type { UpstreamSecrets } from '../upstreams/secrets.ts';
@@ -36,10 +36,11 @@ const read = async ({ url, headers, signal }: Fetching): Promise<unknown> => {
 const readListed = async (
   model: Model,
   target: Target,
-  parts: { secrets: Pick<UpstreamSecrets, 'get'>; now: number; signal: AbortSignal },
+  parts: { secrets: Pick<UpstreamSecrets, 'get'>; signal: AbortSignal },
 ): Promise<Listed | undefined> => {
-  const { secrets, now, signal } = parts;
-  const { endpoint, headers: ownHeaders, modelList = '' } = upstreamProtocols[target.protocol];
+  const { secrets, signal } = parts;
+  const protocol = upstreamProtocols[target.protocol];
+  const { headers: ownHeaders, modelList = '' } = protocol;
   const wire = wireTargetOf(target, model.max_output_tokens);
   const { value: secret } = await secrets.get(target.secret ?? '', signal);
   const request = callerProtocols.chat.decodeRequest({
@@ -50,8 +51,10 @@ const readListed = async (
     const url = new URL(target.baseUrl);
     url.pathname = url.pathname.replace(/\/$/, '') + path;
     url.searchParams.set('limit', '1000');
-    const credential = await endpoint(wire).headers({ secret, url, body: '', now });
-    const headers = { ...credential, ...(ownHeaders?.(request, wire) ?? target.headers) };
+    const headers = {
+      ...credentialOf(protocol, target, secret),
+      ...(ownHeaders?.(request, wire) ?? target.headers),
+    };
     return read({ url, headers, signal });
   };
   const one = Listed.safeParse(await at(`${modelList}/${encodeURIComponent(target.model)}`));

@@ -1,4 +1,3 @@
-import type { Bytes } from '../support/bytes.ts';
 import type { ApiError } from '../support/errors.ts';
 import type { Json } from './bytes/json.ts';
 import type { Edit } from './bytes/splice.ts';
@@ -6,7 +5,7 @@ import type { Marking } from './cache/marks.ts';
 import type { Generation, GenerationEvent, GenerationRequest, ResponseMeta } from './generation.ts';
 import type { Profile } from './profile.ts';
 import type { CallerProtocolName, ProtocolName, UpstreamProtocolName } from './protocol-name.ts';
-import type { SseEvent, SseMessage } from './streams/sse.ts';
+import type { SseMessage } from './streams/sse.ts';
 
 export type { CallerProtocolName, ProtocolName, UpstreamProtocolName };
 
@@ -109,39 +108,21 @@ export type CallerProtocol = {
 };
 
 /**
- * What a signature may cover: the request as it is sent. `secret` is undefined if the function's role signs it;
- * `now` in ms since the epoch.
- */
-export type UnsignedRequest = { secret: string | undefined; url: URL; body: Bytes; now: number };
-
-/** Where and how a target is called. */
-export type UpstreamEndpoint = {
-  /** Path below the target's `baseUrl`, percent-encoded; it may hold the model, and a query at its end. */
-  path: string;
-  /** Headers with the secret, or with a signature computed from it; without either if it is undefined. */
-  headers(request: UnsignedRequest): HeaderMap | Promise<HeaderMap>;
-};
-
-/** Reads the messages of a stream from its bytes. */
-export type MessageReader = {
-  push(bytes: Uint8Array): SseEvent[];
-  /** Call when the bytes end: returns a last message that is not terminated. */
-  end(): SseEvent[];
-};
-
-/**
  * The target's half: writes requests and reads responses. A protocol that no caller uses implements only
  * this half.
  */
 export type UpstreamProtocol = {
-  /** Where a call is made; some protocols have another path for a response in one piece. */
-  endpoint(target: WireTarget, isStreamed?: boolean): UpstreamEndpoint;
+  /**
+   * Path of a call below the target's `baseUrl`, percent-encoded; it may hold the model, and a query at its end. Some protocols
+   * have another one for a response in one piece.
+   */
+  path(target: WireTarget, isStreamed?: boolean): string;
+  /** The header of a credential, unless the target states `authHeader`. */
+  credentialHeader: string;
   /** Path of the provider's models, where their list states when they retire. */
   modelList?: string;
   /** Whether a request may name sequences that end the response; else the router ends it there. @default true */
   takesStops?: boolean;
-  /** How a response is streamed, where it is not by Server-Sent Events. */
-  streaming?: { contentType: string; createReader(): MessageReader };
   /**
    * Names of the parts of a request that the protocol, or the model of this profile, cannot carry, as an
    * error lists them; empty if it can carry all. Parts of the assistant's history do not count: they are
@@ -181,13 +162,9 @@ export type UpstreamProtocol = {
   streamDecoder(request: GenerationRequest): StreamDecoder;
 };
 
-/** The secret in the header that the target names, else in its protocol's own, `usual`. */
-export const credentialHeader = (
-  { authHeader }: WireTarget,
-  usual: string,
-  secret: string | undefined,
-): HeaderMap => {
-  const name = authHeader ?? usual;
-  if (secret === undefined) return {};
-  return { [name]: name === 'authorization' ? `Bearer ${secret}` : secret };
-};
+/** The secret in the header that the target names, else in that of its protocol; none for a call by the role. */
+export const credentialOf = (
+  { credentialHeader }: Pick<UpstreamProtocol, 'credentialHeader'>,
+  { authHeader: name = credentialHeader }: Pick<WireTarget, 'authHeader'>,
+  secret: string,
+): HeaderMap => ({ [name]: name === 'authorization' ? `Bearer ${secret}` : secret });

@@ -3,7 +3,12 @@ import { createConnectionPools } from '../http-client/connections.ts';
 import { asRecord, type JsonSource } from '../protocols/bytes/json.ts';
 import { remove, splice } from '../protocols/bytes/splice.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
-import { type UpstreamProtocol, type WireTarget, wireTargetOf } from '../protocols/protocol.ts';
+import {
+  credentialOf,
+  type UpstreamProtocol,
+  type WireTarget,
+  wireTargetOf,
+} from '../protocols/protocol.ts';
 import type { Bytes } from '../support/bytes.ts';
 import type { Clock } from '../support/clock.ts';
 import { CONNECT_MS } from './deadlines.ts';
@@ -59,13 +64,10 @@ export const createCountAtProvider = (parts: {
     if (counter === undefined || target.secret === undefined || !body) return undefined;
     const url = urlOf(target.baseUrl, counter.path);
     const { value: secret } = await secrets.get(target.secret, signal);
-    const credential = await protocol
-      .endpoint(wireTarget)
-      .headers({ secret, url, body, now: clock.now() });
     const headers = {
       'content-type': 'application/json',
       'user-agent': 'model-router',
-      ...credential,
+      ...credentialOf(protocol, target, secret),
       ...(protocol.headers?.(request, wireTarget) ?? target.headers),
     };
     const sent = post({ url, headers, body, connections: connectionsTo(url), clock, signal });

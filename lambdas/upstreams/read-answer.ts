@@ -1,7 +1,7 @@
 import { createJsonFrame } from '../protocols/bytes/frame.ts';
 import { parseUpstreamText } from '../protocols/bytes/json.ts';
 import type { BlockHead, GenerationEvent } from '../protocols/generation.ts';
-import type { StreamDecoder, UpstreamProtocol } from '../protocols/protocol.ts';
+import type { StreamDecoder } from '../protocols/protocol.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { isContent } from '../protocols/streams/event-writer.ts';
 import { createSseReader, type SseEvent } from '../protocols/streams/sse.ts';
@@ -93,7 +93,7 @@ const createStreamReader = (
   meter: AnswerMeter,
 ): BodyReader => {
   const decoder = withFrame(protocol.streamDecoder(request));
-  const stream = protocol.streaming?.createReader() ?? createSseReader();
+  const stream = createSseReader();
   const add = request.stream ? addEach : addJoined;
   // Loops, since `flatMap` takes several times as long for the one or two events of a message.
   const decodeInto = (decoded: GenerationEvent[], messages: SseEvent[]): GenerationEvent[] => {
@@ -163,13 +163,11 @@ const createJsonReader = ({ protocol, request }: UpstreamCall): BodyReader => {
   };
 };
 
-/** The content type of the protocol's streams. */
-export const streamTypeOf = ({ streaming }: UpstreamProtocol): string =>
-  streaming?.contentType ?? 'text/event-stream';
+export const STREAM_TYPE = 'text/event-stream';
 
 /** @throws UpstreamError for a type that no response of the protocol has */
 const createReader = (type: string, call: UpstreamCall, meter: AnswerMeter): BodyReader => {
-  if (type === streamTypeOf(call.protocol)) return createStreamReader(call, meter);
+  if (type === STREAM_TYPE) return createStreamReader(call, meter);
   if (type === 'application/json') return createJsonReader(call);
   throw new UpstreamError('malformed', `content-type ${type}`);
 };

@@ -1,6 +1,10 @@
 import { type AwsIdentity, createSigner, skewIn } from '../aws/sign.ts';
 import { readBedrockAddress } from '../bedrock.ts';
-import type { HeaderMap, UnsignedRequest } from '../protocols/protocol.ts';
+import type { HeaderMap } from '../protocols/protocol.ts';
+import type { Bytes } from '../support/bytes.ts';
+
+/** What a signature covers; `now` in ms since the epoch. */
+export type UnsignedRequest = { url: URL; body: Bytes; now: number };
 
 export type RoleSigner = ReturnType<typeof createRoleSigner>;
 
@@ -23,7 +27,7 @@ export const createRoleSigner = (credentials: AwsIdentity['credentials']) => {
 
   return {
     /** Returns the signed headers. @throws Error if there are no credentials, or the URL is not Bedrock's */
-    sign: ({ url, body, now }: Omit<UnsignedRequest, 'secret'>): Promise<HeaderMap> =>
+    sign: ({ url, body, now }: UnsignedRequest): Promise<HeaderMap> =>
       signerOf(url)({ method: 'POST', url, headers: {}, body }, now + skewMs),
     /** Call when a request that was signed at `now` is rejected, with the `Date` of the response. */
     rejected: (date: string | undefined, now: number): void => {

@@ -3,9 +3,8 @@ import { createConnectionPools } from '../http-client/connections.ts';
 import { asRecord, type Json } from '../protocols/bytes/json.ts';
 import { splice } from '../protocols/bytes/splice.ts';
 import {
+  credentialOf,
   type HeaderMap,
-  type UnsignedRequest,
-  type UpstreamEndpoint,
   type WireTarget,
   wireTargetOf,
 } from '../protocols/protocol.ts';
@@ -17,9 +16,9 @@ import type { Clock } from '../support/clock.ts';
 import { CONNECT_MS, firstEventMs } from './deadlines.ts';
 import { encodeJson } from './encode-json.ts';
 import { post } from './post.ts';
-import { readAnswer, streamTypeOf } from './read-answer.ts';
+import { readAnswer, STREAM_TYPE } from './read-answer.ts';
 import { readLimits } from './read-limits.ts';
-import type { RoleSigner } from './role-signer.ts';
+import type { RoleSigner, UnsignedRequest } from './role-signer.ts';
 import type { Credential } from './secrets.ts';
 import { urlOf } from './target-url.ts';
 import type { EventBatches, UpstreamCall } from './upstream.ts';
@@ -53,13 +52,13 @@ const confidentialOf = (
 
 /** The protocol's headers with the secret, or with the role's signature. */
 const signFor = async (
-  { target }: UpstreamCall,
-  { headers }: UpstreamEndpoint,
+  { target, protocol }: UpstreamCall,
+  secret: string | undefined,
   { role, request }: { role: RoleSigner; request: UnsignedRequest },
 ): Promise<HeaderMap> => {
+  if (secret !== undefined) return credentialOf(protocol, target, secret);
   try {
-    const own = await headers(request);
-    return request.secret === undefined ? { ...own, ...(await role.sign(request)) } : own;
+    return await role.sign(request);
   } catch (cause) {
     throw new UpstreamError('credential', `cannot sign for ${target.upstream}`, { cause });
   }
@@ -84,7 +83,7 @@ const headersFor = (
   target: WireTarget,
 ): HeaderMap => ({
   'content-type': 'application/json',
-  accept: `${streamTypeOf(call.protocol)}, application/json`,
+  accept: `${STREAM_TYPE}, application/json`,
   'accept-encoding': 'identity',
   'user-agent': 'model-router',
   ...(call.traceparent !== undefined && { traceparent: call.traceparent }),
@@ -100,11 +99,10 @@ export const createSend = ({ role, clock }: { role: RoleSigner; clock: Clock }) 
   return async (call: UpstreamCall, credential: Credential | undefined): Promise<EventBatches> => {
     const secret = credential?.value;
     const target = wireTargetOf(call.target, call.maxOutputTokens);
-    const endpoint = call.protocol.endpoint(target, !call.request.isWhole);
-    const url = urlOf(call.target.baseUrl, endpoint.path);
+    const url = urlOf(call.target.baseUrl, call.protocol.path(target, !call.request.isWhole));
     const { wire, body } = encodeBody(call, target);
-    const request = { secret, url, body, now: clock.now() };
-    const signed = await signFor(call, endpoint, { role, request });
+    const request = { url, body, now: clock.now() };
+    const signed = await signFor(call, secret, { role, request });
     const headers = headersFor(body, signed, call, target);
     const { signal, onRepeat } = call;
     const connections = connectionsTo(url);

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parseModels, Target } from '../../lambdas/catalog/parse-models.ts';
 import { PRESETS } from '../../lambdas/catalog/profiles.ts';
+import { credentialOf } from '../../lambdas/protocols/protocol.ts';
 import { upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
 import { urlOf } from '../../lambdas/upstreams/target-url.ts';
 import { generationOf, refusalOf } from '../support/claude-generations.ts';
@@ -48,7 +49,7 @@ describe('the guide to providers', () => {
 
   test.each(providers)('the catalog of $name calls the documented addresses', (provider) => {
     const called = provider.targets.map((target) => {
-      const { path } = upstreamProtocols[target.protocol].endpoint({ ...target, ...LIMIT });
+      const path = upstreamProtocols[target.protocol].path({ ...target, ...LIMIT });
       return urlOf(target.baseUrl, path).toString();
     });
     expect(called.toSorted()).toEqual(provider.addresses.toSorted());
@@ -151,10 +152,7 @@ describe('the credential', () => {
   ] as const)(
     'the credential of a %s target with authHeader %s is in one header',
     (name, authHeader, headers) => {
-      const endpoint = upstreamProtocols[name].endpoint({ model: 'm', authHeader, ...LIMIT });
-      const url = urlOf('https://example.com', endpoint.path);
-      const unsigned = { secret: 'secret', url, body: new Uint8Array(), now: 0 };
-      expect(endpoint.headers(unsigned)).toEqual(headers);
+      expect(credentialOf(upstreamProtocols[name], { authHeader }, 'secret')).toEqual(headers);
     },
   );
 });

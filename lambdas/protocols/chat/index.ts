@@ -1,6 +1,6 @@
 import { encodeChatRequest } from '#late/encoders';
 import { ownMarking } from '../cache/marks.ts';
-import { type CallerProtocol, credentialHeader, type UpstreamProtocol } from '../protocol.ts';
+import type { CallerProtocol, UpstreamProtocol } from '../protocol.ts';
 import { relaying } from '../streams/relay.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { editsOf } from './edits.ts';
@@ -29,10 +29,8 @@ export const chat: CallerProtocol & UpstreamProtocol & { name: typeof NAME } = {
   encodeError,
   encodeStreamError,
   limitHeaders: () => ({}),
-  endpoint: (target) => ({
-    path: '/chat/completions',
-    headers: ({ secret }) => credentialHeader(target, 'authorization', secret),
-  }),
+  path: () => '/chat/completions',
+  credentialHeader: 'authorization',
   modelList: '/models',
   cannotSay,
   losses,

@@ -1,13 +1,12 @@
-import { credentialHeader, type UpstreamProtocol } from '../protocol.ts';
+import type { UpstreamProtocol } from '../protocol.ts';
 import { decodeResponse, streamDecoder } from './decode-stream.ts';
 import { cannotSay, encodeRequest, losses } from './encode-request.ts';
 
 /** The protocol of Google's models, of targets only: the model and the form of the response are in the path. */
 export const gemini: UpstreamProtocol = {
-  endpoint: (target, isStreamed = true) => ({
-    path: `/models/${encodeURIComponent(target.model)}:${isStreamed ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
-    headers: ({ secret }) => credentialHeader(target, 'x-goog-api-key', secret),
-  }),
+  path: ({ model }, isStreamed = true) =>
+    `/models/${encodeURIComponent(model)}:${isStreamed ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+  credentialHeader: 'x-goog-api-key',
   cannotSay,
   losses,
   encodeRequest,

@@ -2,13 +2,7 @@ import { encodeMessagesRequest } from '#late/encoders';
 import { perUnit } from '../../support/clock.ts';
 import { asCount, asRecord } from '../bytes/json.ts';
 import { markingOf } from '../cache/marks.ts';
-import {
-  type CallerProtocol,
-  credentialHeader,
-  type HeaderMap,
-  type RequestLimits,
-  type UpstreamProtocol,
-} from '../protocol.ts';
+import type { CallerProtocol, HeaderMap, RequestLimits, UpstreamProtocol } from '../protocol.ts';
 import { relaying } from '../streams/relay.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { editsOf } from './edits.ts';
@@ -48,10 +42,8 @@ export const messages: CallerProtocol & UpstreamProtocol & { name: typeof NAME }
   encodeError,
   encodeStreamError,
   limitHeaders,
-  endpoint: (target) => ({
-    path: '/v1/messages',
-    headers: ({ secret }) => credentialHeader(target, 'x-api-key', secret),
-  }),
+  path: () => '/v1/messages',
+  credentialHeader: 'x-api-key',
   modelList: '/v1/models',
   counter: {
     path: '/v1/messages/count_tokens',

@@ -1,5 +1,5 @@
 import { ownMarking } from '../cache/marks.ts';
-import { type CallerProtocol, credentialHeader, type UpstreamProtocol } from '../protocol.ts';
+import type { CallerProtocol, UpstreamProtocol } from '../protocol.ts';
 import { decodeResponse, streamDecoder } from './decode-stream.ts';
 import { editsOf } from './edits.ts';
 import { cannotSay, encodeRequest, losses } from './encode-request.ts';
@@ -38,10 +38,8 @@ export const responses: CallerProtocol & UpstreamProtocol & { name: typeof NAME 
     return streamEncoder(request, meta, numberAfter(sent)).fail(error, requestId);
   },
   limitHeaders: () => ({}),
-  endpoint: (target) => ({
-    path: '/responses',
-    headers: ({ secret }) => credentialHeader(target, 'authorization', secret),
-  }),
+  path: () => '/responses',
+  credentialHeader: 'authorization',
   modelList: '/models',
   takesStops: false,
   cannotSay,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { assertCapable, targetsFor } from '../../../lambdas/catalog/capabilities.ts';
 import { modelOn, targetAt } from '../../support/models.ts';
-import { signedProtocol } from '../../support/signed-protocol.ts';
+import { thirdProtocol } from '../../support/third-protocol.ts';
 import { requestOf } from '../../support/translate.ts';
 
 const model = modelOn([targetAt('http://127.0.0.1:1', { protocol: 'messages' })]);
@@ -34,7 +34,7 @@ describe('the targets of a request', () => {
 
   test('a target of a third protocol carries a part that chat and messages cannot', () => {
     const request = withStops('1', '2', '3', '4', ' ');
-    const protocols = { chat: signedProtocol, messages: signedProtocol };
+    const protocols = { chat: thirdProtocol, messages: thirdProtocol };
     expect(targetsFor({ id: 'a/b', targets: [chat] }, request, protocols)).toEqual([chat]);
     const tools = [{ name: 'f', input_schema: { type: 'object' } }];
     expect(() =>

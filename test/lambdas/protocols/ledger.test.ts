@@ -12,8 +12,8 @@ type Json = Record<string, unknown>;
 
 const translate = ({ from, to }: Pair, body: unknown) => {
   const request = callerProtocols[from].decodeRequest(body);
-  const { encodeRequest, endpoint, losses } = upstreamProtocols[to];
-  const { path } = endpoint(TARGET, request.stream);
+  const { encodeRequest, path: pathOf, losses } = upstreamProtocols[to];
+  const path = pathOf(TARGET, request.stream);
   return {
     sent: JSON.parse(JSON.stringify({ path, ...encodeRequest(request, TARGET) })),
     named: losses(request, TARGET, body),

@@ -9,8 +9,8 @@ import { messagesWire } from '../../support/request-wires/messages.ts';
 import { args, MODEL, text } from '../../support/request-wires/parts.ts';
 import { responsesWire } from '../../support/request-wires/responses.ts';
 import { fc } from '../../support/seeds.ts';
-import { signedProtocol } from '../../support/signed-protocol.ts';
 import { VENDORS } from '../../support/strict-upstream/vendors.ts';
+import { thirdProtocol } from '../../support/third-protocol.ts';
 import { LABEL } from '../../support/translate.ts';
 import { WIRES } from '../../support/wires.ts';
 
@@ -92,7 +92,7 @@ test.each(CALLER_PROTOCOLS)(
       fc.property(wires[name] as fc.Arbitrary<object>, (wire) => {
         // It has none.
         const request = callerProtocols[name].decodeRequest({ ...wire, tools: undefined });
-        expect(signedProtocol.encodeRequest(request, TARGET)).toMatchObject({
+        expect(thirdProtocol.encodeRequest(request, TARGET)).toMatchObject({
           input: request.turns.map(({ role, blocks }) => ({ role, blocks })),
           stop: request.stop ?? [],
         });

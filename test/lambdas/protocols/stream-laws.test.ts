@@ -4,8 +4,8 @@ import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/p
 import { formatSse } from '../../../lambdas/protocols/streams/sse.ts';
 import { FAMILIES } from '../../support/families.ts';
 import { fc } from '../../support/seeds.ts';
-import { signedProtocol } from '../../support/signed-protocol.ts';
 import type { Json } from '../../support/sse-text.ts';
+import { thirdProtocol } from '../../support/third-protocol.ts';
 import {
   assertWellFormed,
   chatWire,
@@ -552,7 +552,7 @@ describe.each(CALLER_PROTOCOLS)('a stream for a caller of %s', (to) => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.oneof(chunk, anyJson), { maxLength: 8 }), async (chunks) => {
         const wire = chatWire(chunks as object[], '');
-        assertWellFormed(to, await translate(signedProtocol, to, wire));
+        assertWellFormed(to, await translate(thirdProtocol, to, wire));
       }),
       RUNS,
     );

@@ -1,14 +1,7 @@
-import { createHmac } from 'node:crypto';
 import { asRecord, asString, parseUpstreamJson } from '../../lambdas/protocols/bytes/json.ts';
-import type { UnsignedRequest, UpstreamProtocol } from '../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocol } from '../../lambdas/protocols/protocol.ts';
 import { UpstreamError } from '../../lambdas/protocols/rejections/upstream-error.ts';
 import { createEventWriter } from '../../lambdas/protocols/streams/event-writer.ts';
-import { sha256Of } from '../../lambdas/support/bytes.ts';
-
-export const signatureOf = ({ secret = '', url, body, now }: UnsignedRequest): string =>
-  createHmac('sha256', secret)
-    .update(`${url.pathname}\n${now}\n${sha256Of(body)}`)
-    .digest('hex');
 
 const streamDecoder: UpstreamProtocol['streamDecoder'] = () => {
   const writer = createEventWriter({ mayBeEmpty: true });
@@ -29,14 +22,12 @@ const streamDecoder: UpstreamProtocol['streamDecoder'] = () => {
 };
 
 /**
- * An upstream protocol that no caller uses and only tests know: the model is in its path, its header
- * is an asynchronous signature, it has no tools and no limit on stop sequences.
+ * An upstream protocol that no caller uses and only tests know: the model is in its path, it has no tools and no limit on
+ * stop sequences.
  */
-export const signedProtocol: UpstreamProtocol = {
-  endpoint: ({ model }) => ({
-    path: `/models/${encodeURIComponent(model)}/generate`,
-    headers: async (request) => ({ 'x-signature': `${request.now}:${signatureOf(request)}` }),
-  }),
+export const thirdProtocol: UpstreamProtocol = {
+  path: ({ model }) => `/models/${encodeURIComponent(model)}/generate`,
+  credentialHeader: 'x-key',
   losses: () => [],
   cannotSay: ({ tools }) => (tools ? ['tools'] : []),
   encodeRequest: ({ turns, stop, maxTokens }, { maxOutputTokens }) => ({
