@@ -27,6 +27,8 @@ export type Crowd = {
   killEvery: number;
   /** Share of the calls of the tables that fail. */
   troubles: number;
+  /** Seconds of agents, provider and the processes' clocks that pass in one. */
+  speed: number;
 };
 
 const PROCESSES = [0, 300, -250, 40];
@@ -86,14 +88,14 @@ const text = Buffer.from(WORDS.repeat(50_000));
 
 type Request = { body: Buffer; path: string };
 
-const bodyOf = (random: Random, { context, output, lost }: Crowd): Request => {
+const bodyOf = (random: Random, { context, output, lost, speed }: Crowd): Request => {
   const tokens = random.between(...context);
   const fresh = Math.min(tokens / 2, random.between(...FRESH));
   const share = (fresh / tokens).toFixed(4);
   const [read, write] = random.chance(lost) ? [0, 1] : [1 - Number(share), share];
   const wanted = outputFrom(random, output);
   const isMessages = random.chance(0.5);
-  const order = `output=${wanted} read=${read} write=${write} pace=${EVENT_MS} chunk=${TOKENS_PER_EVENT}`;
+  const order = `output=${wanted} read=${read} write=${write} pace=${EVENT_MS / speed} chunk=${TOKENS_PER_EVENT}`;
   const head = `{"model":"test/${isMessages ? 'messages' : 'chat'}","stream":true,"max_tokens":${output[1]},"messages":[{"role":"user","content":"`;
   const body = Buffer.concat([
     Buffer.from(head),
@@ -158,7 +160,7 @@ const createWriteWatch = (onReserve: () => void, onExtra: (kind: Kind) => void) 
 };
 
 export const startCrowd = async (crowd: Crowd) => {
-  const { seed, keys, maxUsd, troubles } = crowd;
+  const { seed, keys, maxUsd, troubles, speed } = crowd;
   const random = createRandom(seed);
   const provider = await startMeteredProvider();
   const tally: Tally = {
@@ -196,7 +198,9 @@ export const startCrowd = async (crowd: Crowd) => {
     },
   });
   let ahead = 0;
-  const clock = setInterval(() => fleet.setNow(Date.now() + ahead), 20);
+  const began = Date.now();
+  const now = () => began + (Date.now() - began) * speed + ahead;
+  const clock = setInterval(() => fleet.setNow(now()), 20);
   const admin = async (path: string, body?: object): Promise<unknown> => {
     const response = await fetch(`${fleet.home.baseUrl}/admin${path}`, {
       method: body ? 'POST' : 'GET',
@@ -253,7 +257,7 @@ export const startCrowd = async (crowd: Crowd) => {
 
   /** Sends requests until the budget is used up. */
   const work = async (agent: number): Promise<void> => {
-    await pause(agent * ARRIVAL_MS);
+    await pause((agent * ARRIVAL_MS) / speed);
     let request = bodyOf(random, crowd);
     let waits = 0;
     while (crowd.killEvery === 0 || waits < MOST_WAITS) {
@@ -266,7 +270,7 @@ export const startCrowd = async (crowd: Crowd) => {
       if (outcome === 'used up') return;
       waits = outcome === 'served' ? 0 : waits + 1;
       if (outcome === 'served') request = bodyOf(random, crowd);
-      else await pause(outcome * Math.min(LONGEST_WAIT, 2 ** (waits - 1)));
+      else await pause((outcome / speed) * Math.min(LONGEST_WAIT, 2 ** (waits - 1)));
     }
   };
 
