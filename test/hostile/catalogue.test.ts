@@ -10,6 +10,7 @@ import { startInstantUpstream } from '../support/instant-upstream.ts';
 import { CANARIES } from '../support/leak-watch.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { restApiEvent } from '../support/rest-api-event.ts';
+import { checksAll } from '../support/seeds.ts';
 import { type Sent, send } from '../support/send.ts';
 import { type Draft, draftFor, type Keys, type On, type Row } from './draft.ts';
 import { AUTH_ROWS } from './rows-auth.ts';
@@ -18,13 +19,32 @@ import { JSON_ROWS } from './rows-json.ts';
 import { ROUTE_ROWS } from './rows-route.ts';
 import { TRANSPORT_ROWS } from './rows-transport.ts';
 
-const CHAPTERS: [string, Row[]][] = [
+/** What a public endpoint passes on as it came: the address, the headers and the bytes. */
+const AT_EACH_FRONT: [string, Row[]][] = [
   ['keys', AUTH_ROWS],
   ['addresses', ROUTE_ROWS],
   ['transport', TRANSPORT_ROWS],
+];
+/** What is read of a body, which `npm test` asks at one public endpoint each, by turns. */
+const AT_ONE_FRONT: [string, Row[]][] = [
   ['JSON', JSON_ROWS],
   ['fields', FIELD_ROWS],
 ];
+const CHAPTERS = [...AT_EACH_FRONT, ...AT_ONE_FRONT];
+const FRONTS: [string, ServerOptions['toEvent']][] = [
+  ['a Function URL', functionUrlEvent],
+  ['a REST API', restApiEvent],
+  ['a Web Function', undefined],
+];
+
+/** Each row with the paths that it is asked at, at a front. */
+const casesAt = (front: number, rows: Row[]) => {
+  const isAsked = (index: number) =>
+    checksAll || index % FRONTS.length === front || !AT_ONE_FRONT.some(([, own]) => own === rows);
+  return rows
+    .flatMap((row) => row.on.map((on) => [on, row.name, row] as const))
+    .filter((_, index) => isAsked(index));
+};
 
 const TYPES: Record<number, string> = { 401: 'authentication_error' };
 
@@ -103,67 +123,65 @@ const expectEnvelope = (row: Row, { path, method }: Draft, { text, headers, stat
 const isCharged = (on: On, { status }: Sent): boolean =>
   status === 200 && (on === 'chat' || on === 'messages');
 
-describe.each([
-  ['a Function URL', functionUrlEvent],
-  ['a REST API', restApiEvent],
-  ['a Web Function', undefined],
-])('behind %s', (_front, toEvent) => {
-  let bench: Bench;
-  let answered = '';
-  let charges = 0;
-  beforeAll(async () => {
-    bench = await startBench(toEvent);
-  });
-  afterAll(() => bench.close());
-
-  describe.each(CHAPTERS)('%s', (_chapter, rows) => {
-    const cases = rows.flatMap((row) => row.on.map((on) => [on, row.name, row] as const));
-    test.each(cases)('%s: %s', async (on, _name, row) => {
-      const { fleet, keys } = bench;
-      const good = draftFor(on, keys);
-      const draft = { ...good, ...row.change(good, keys) };
-      const { method, headers, body } = draft;
-      const sent = await send(fleet.urls[0] ?? '', draft.path, {
-        method,
-        headers,
-        ...(body !== undefined && { body }),
-      });
-      answered += JSON.stringify(sent.headers) + sent.text;
-      if (isCharged(on, sent)) charges += 1;
-      expect(sent.status, sent.text.slice(0, 300)).toBe(row.status);
-      expectIds(sent);
-      if (sent.status >= 400) expectEnvelope(row, draft, sent);
+describe.each(FRONTS.map(([name, toEvent], front) => ({ name, toEvent, front })))(
+  'behind $name',
+  ({ toEvent, front }) => {
+    let bench: Bench;
+    let answered = '';
+    let charges = 0;
+    beforeAll(async () => {
+      bench = await startBench(toEvent);
     });
-  });
+    afterAll(() => bench.close());
 
-  test('a refusal costs nothing, an answer one unit', async () => {
-    expect(charges).toBeGreaterThan(20);
-    // Another key with a meter of its own has answered as well.
-    const charged = await bench.fleet.charged();
-    const elsewhere = AUTH_ROWS.filter(({ name }) => name.startsWith('25')).length * 2;
-    expect(charged).toBe(charges - elsewhere);
-  });
+    describe.each(CHAPTERS)('%s', (_chapter, rows) => {
+      test.each(casesAt(front, rows))('%s: %s', async (on, _name, row) => {
+        const { fleet, keys } = bench;
+        const good = draftFor(on, keys);
+        const draft = { ...good, ...row.change(good, keys) };
+        const { method, headers, body } = draft;
+        const sent = await send(fleet.urls[0] ?? '', draft.path, {
+          method,
+          headers,
+          ...(body !== undefined && { body }),
+        });
+        answered += JSON.stringify(sent.headers) + sent.text;
+        if (isCharged(on, sent)) charges += 1;
+        expect(sent.status, sent.text.slice(0, 300)).toBe(row.status);
+        expectIds(sent);
+        if (sent.status >= 400) expectEnvelope(row, draft, sent);
+      });
+    });
 
-  test('nothing of what must stay inside was answered or logged', () => {
-    const { fleet, keys, upstreamHost } = bench;
-    const everything = fleet.logText() + answered;
-    for (const secret of [
-      ...Object.values(keys),
-      CANARIES.upstreamKey,
-      upstreamHost,
-      process.cwd(),
-    ]) {
-      expect(everything.includes(secret), secret).toBe(false);
-    }
-    expect(fleet.logText()).not.toContain('canary');
-    expect({}).not.toHaveProperty('polluted');
-  });
-});
+    test('a refusal costs nothing, an answer one unit', async () => {
+      expect(charges).toBeGreaterThan(20);
+      // Another key with a meter of its own has answered as well.
+      const charged = await bench.fleet.charged();
+      const elsewhere = AUTH_ROWS.filter(({ name }) => name.startsWith('25')).length * 2;
+      expect(charged).toBe(charges - elsewhere);
+    });
+
+    test('nothing of what must stay inside was answered or logged', () => {
+      const { fleet, keys, upstreamHost } = bench;
+      const everything = fleet.logText() + answered;
+      for (const secret of [
+        ...Object.values(keys),
+        CANARIES.upstreamKey,
+        upstreamHost,
+        process.cwd(),
+      ]) {
+        expect(everything.includes(secret), secret).toBe(false);
+      }
+      expect(fleet.logText()).not.toContain('canary');
+      expect({}).not.toHaveProperty('polluted');
+    });
+  },
+);
 
 const ROWS = CHAPTERS.flatMap(([, chapter]) => chapter);
 const REQUESTS = ROWS.flatMap(({ on }) => on);
 
-test(`the catalogue has ${ROWS.length} rows, ${REQUESTS.length} requests at each of three front doors`, () => {
+test(`the catalogue has ${ROWS.length} rows, ${REQUESTS.length} requests`, () => {
   expect(new Set(ROWS.map(({ name, on }) => `${on} ${name}`)).size).toBe(ROWS.length);
   expect(ROWS.length).toBeGreaterThanOrEqual(167);
   expect(REQUESTS.length).toBeGreaterThanOrEqual(400);
