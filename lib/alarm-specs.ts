@@ -2,6 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import { type IMetric, type Metric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Model } from '../lambdas/catalog/catalog.ts';
+import type { MetricIn } from '../lambdas/metrics.ts';
 import { type RouterMetrics, type ShareOptions, share, type Total } from './router-metrics.ts';
 import type { Stage } from './stage.ts';
 
@@ -75,27 +76,33 @@ export const shareAlarm = (
 /** One in 10,000, in percent. */
 const RARE = 0.01;
 
+type Rare = Pick<AlarmSpec, 'id' | 'description'> &
+  Pick<ShareOptions, 'label'> & {
+    /** A metric of the stage by its name, or of AWS. */
+    event: MetricIn<'stage'> | Metric;
+    /** Of the event, what is none. @default nothing */
+    without?: Metric[];
+    /** @default the requests that could succeed */
+    whole?: Total;
+    /** Events in 15 minutes. */
+    atLeast: number;
+    /** Percent of the whole. @default one in 10,000 */
+    above?: number;
+  };
+
 /**
- * The share of a rare event. At 1,000 requests per second a few in 15 minutes are usual, and
+ * An alarm on the share of a rare event. At 1,000 requests per second a few in 15 minutes are usual, and
  * at a few requests per minute they are not: the alarm needs both the count and the share.
  */
-export const rareShare = ({
-  event,
-  without = [],
-  whole,
-  atLeast: atLeastPart,
-  above = RARE,
-  label,
-}: Pick<ShareOptions, 'whole' | 'label'> & {
-  event: Metric;
-  /** Of the event, what is none. @default nothing */
-  without?: Metric[];
-  /** Events in 15 minutes. */
-  atLeast: number;
-  /** Percent of the whole. @default one in 10,000 */
-  above?: number;
-}): ReturnType<typeof shareAlarm> =>
-  shareAlarm({
-    ...{ part: { of: [event], without }, whole, above, atLeastPart, label },
-    period: Duration.minutes(15),
-  });
+export const rareAlarm =
+  ({ metrics }: AlarmSources) =>
+  ({ id, description, event: named, without = [], atLeast, ...own }: Rare): AlarmSpec => {
+    const event = typeof named === 'string' ? metrics.inStage(named) : named;
+    return {
+      ...{ id, description },
+      ...shareAlarm({
+        ...{ part: { of: [event], without }, whole: servedOf(metrics), above: RARE },
+        ...{ ...own, atLeastPart: atLeast, period: Duration.minutes(15) },
+      }),
+    };
+  };

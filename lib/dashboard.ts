@@ -90,12 +90,6 @@ const logRows = ({ logGroupName }: LogGroup): IWidget[][] => {
   return [tables.slice(0, 2), tables.slice(2, 4), tables.slice(4, 6), tables.slice(6)];
 };
 
-export type RouterDashboardProps = PlatformSources & {
-  logGroup: LogGroup;
-  /** Shown in this order in the status widget. */
-  alarms: AlarmBase[];
-};
-
 /** CloudWatch's limits of metrics in a widget, and in a dashboard. */
 const WIDGET_METRICS = 500;
 const DASHBOARD_METRICS = 2_500;
@@ -122,28 +116,21 @@ const warnOfLimits = (scope: Construct, rows: IWidget[][]): void => {
  * One dashboard per stage, named like the stack: alarms, then requests, upstreams, meters, Lambda
  * and log tables.
  */
-export class RouterDashboard extends Construct {
-  readonly dashboard: Dashboard;
-
-  constructor(scope: Construct, id: string, props: RouterDashboardProps) {
-    super(scope, id);
-    const status = new AlarmStatusWidget({
-      title: 'Alarms (each description links its runbook)',
-      alarms: props.alarms,
-      width: FULL_WIDTH,
-      height: 3,
-    });
-    const widgets = [
-      [status],
-      ...productRows(props),
-      ...platformRows(props),
-      ...logRows(props.logGroup),
-    ];
-    warnOfLimits(this, widgets);
-    this.dashboard = new Dashboard(this, 'Dashboard', {
-      dashboardName: Stack.of(this).stackName,
-      defaultInterval: Duration.hours(3),
-      widgets,
-    });
-  }
-}
+export const createDashboard = (
+  parent: Construct,
+  { alarms, ...sources }: PlatformSources & { logGroup: LogGroup; alarms: AlarmBase[] },
+): void => {
+  const scope = new Construct(parent, 'Dashboard');
+  const status = new AlarmStatusWidget({
+    title: 'Alarms (each description links its runbook)',
+    ...{ alarms, width: FULL_WIDTH, height: 3 },
+  });
+  const rows = [...productRows(sources), ...platformRows(sources), ...logRows(sources.logGroup)];
+  const widgets = [[status], ...rows];
+  warnOfLimits(scope, widgets);
+  new Dashboard(scope, 'Dashboard', {
+    dashboardName: Stack.of(scope).stackName,
+    defaultInterval: Duration.hours(3),
+    widgets,
+  });
+};

@@ -26,42 +26,42 @@ const WINDOW = Duration.seconds(10);
  * Exports the records to an OTLP collector, from the stream of their table: no request waits for it, and what the collector does
  * not take is repeated for the 24 hours that a stream keeps it.
  */
-export class OtlpFunction extends Construct {
-  constructor(scope: Construct, id: string, props: OtlpFunctionProps) {
-    super(scope, id);
-    const { stage, otlp, code, tables, upstreamSecrets } = props;
-    const { tableStreamArn } = tables.records;
-    if (stage.existingTables.records !== undefined || tableStreamArn === undefined) {
-      throw new ConfigurationError(
-        'otlpEndpoint reads the stream of the table of records, which an existing table (recordsTable) has none of in this stack.',
-      );
-    }
-    const { role, function: target } = createFunction(this, stage, {
-      does: 'records for the OTLP collector',
-      code,
-      memorySize: 256,
-      timeout: Duration.minutes(1),
-      environment: {
-        STAGE: stage.name,
-        ENDPOINT: otlp.endpoint,
-        HEADERS: otlp.headers,
-        VERSION: project.version,
-        UPSTREAM_SECRET: upstreamSecrets.secret.secretArn,
-      } satisfies OtlpEnv,
-    });
-    Grant.addToPrincipal({
-      grantee: role,
-      actions: ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator'],
-      resourceArns: [tableStreamArn],
-    });
-    if (otlp.headers === 'secret') upstreamSecrets.grantValue(role);
-    new EventSourceMapping(this, 'Stream', {
-      target,
-      eventSourceArn: tableStreamArn,
-      // What was written before the option was set is not exported.
-      startingPosition: StartingPosition.LATEST,
-      batchSize: BATCH,
-      maxBatchingWindow: WINDOW,
-    });
+export const addOtlpFunction = (
+  parent: Construct,
+  { stage, otlp, code, tables, upstreamSecrets }: OtlpFunctionProps,
+): void => {
+  const scope = new Construct(parent, 'Otlp');
+  const { tableStreamArn } = tables.records;
+  if (stage.existingTables.records !== undefined || tableStreamArn === undefined) {
+    throw new ConfigurationError(
+      'otlpEndpoint reads the stream of the table of records, which an existing table (recordsTable) has none of in this stack.',
+    );
   }
-}
+  const { role, function: target } = createFunction(scope, stage, {
+    does: 'records for the OTLP collector',
+    code,
+    memorySize: 256,
+    timeout: Duration.minutes(1),
+    environment: {
+      STAGE: stage.name,
+      ENDPOINT: otlp.endpoint,
+      HEADERS: otlp.headers,
+      VERSION: project.version,
+      UPSTREAM_SECRET: upstreamSecrets.secret.secretArn,
+    } satisfies OtlpEnv,
+  });
+  Grant.addToPrincipal({
+    grantee: role,
+    actions: ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator'],
+    resourceArns: [tableStreamArn],
+  });
+  if (otlp.headers === 'secret') upstreamSecrets.grantValue(role);
+  new EventSourceMapping(scope, 'Stream', {
+    target,
+    eventSourceArn: tableStreamArn,
+    // What was written before the option was set is not exported.
+    startingPosition: StartingPosition.LATEST,
+    batchSize: BATCH,
+    maxBatchingWindow: WINDOW,
+  });
+};

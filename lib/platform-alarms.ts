@@ -4,7 +4,7 @@ import {
   type AlarmSources,
   type AlarmSpec,
   plus,
-  rareShare,
+  rareAlarm,
   servedOf,
   shareAlarm,
 } from './alarm-specs.ts';
@@ -57,27 +57,22 @@ const UNWRITTEN = [
   ['records-lost', 'RecordsLost', 'Records of requests could not be written.', 'no record (%)'],
 ] as const;
 
-const writeAlarms = ({ metrics }: AlarmSources): AlarmSpec[] =>
-  UNWRITTEN.map(([id, name, description, label]) => ({
-    ...{ id, description },
-    ...rareShare({ event: metrics.inStage(name), whole: servedOf(metrics), atLeast: 3, label }),
-  }));
+const writeAlarms = (sources: AlarmSources): AlarmSpec[] =>
+  UNWRITTEN.map(([id, event, description, label]) =>
+    rareAlarm(sources)({ id, event, description, label, atLeast: 3 }),
+  );
 
 const capacityAlarms = (sources: AlarmSources): AlarmSpec[] => {
   const { used, limit } = concurrencyOf(sources);
   const throttled = sources.router.metricThrottles(SUM);
   return [
-    {
+    rareAlarm(sources)({
       id: 'throttles',
       description: 'Lambda throttles requests: the concurrency limit is reached.',
-      ...rareShare({
-        event: throttled,
-        whole: plus(servedOf(sources.metrics), throttled),
-        atLeast: 5,
-        above: 0.1,
-        label: 'throttled (%)',
-      }),
-    },
+      event: throttled,
+      whole: plus(servedOf(sources.metrics), throttled),
+      ...{ atLeast: 5, above: 0.1, label: 'throttled (%)' },
+    }),
     {
       id: 'concurrency',
       description: 'Concurrency is above 80 % of its limit.',

@@ -1,10 +1,10 @@
 import { Duration } from 'aws-cdk-lib';
-import { MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
+import { type IMetric, MathExpression, type Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import {
   type AlarmSources,
   type AlarmSpec,
   plus,
-  rareShare,
+  rareAlarm,
   servedOf,
   shareAlarm,
 } from './alarm-specs.ts';
@@ -61,71 +61,46 @@ const failureAlarms = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
 };
 
 /** Responses that callers cannot use, and callers that cannot be known. */
-const callerAlarms = ({ router, metrics, webErrors }: AlarmSources): AlarmSpec[] => {
+const callerAlarms = (sources: AlarmSources): AlarmSpec[] => {
+  const { router, metrics, webErrors } = sources;
   const status5xx = metrics.inStage('Status5xx');
   const served = servedOf(metrics);
   const crashed = router.metricErrors(SUM);
+  const rare = rareAlarm(sources);
+  const ofWeb = (event: Metric): AlarmSpec =>
+    rare({
+      id: 'web-function-errors',
+      description: 'Requests to the Web Function get a 5xx that is not of the router.',
+      // Also those of the function's requests, so that the rest is too small rather than too large.
+      ...{ event, without: [status5xx], atLeast: 3, label: 'of AWS (%)' },
+      whole: { of: [...served.of, event], without: [...(served.without ?? []), status5xx] },
+    });
   return [
-    {
+    rare({
       id: 'function-errors',
       description: 'Invocations crash or time out.',
-      ...rareShare({
-        event: crashed,
-        whole: plus(served, crashed),
-        atLeast: 3,
-        label: 'crashes and timeouts (%)',
-      }),
-    },
-    ...(webErrors
-      ? [
-          {
-            id: 'web-function-errors',
-            description: 'Requests to the Web Function get a 5xx that is not of the router.',
-            ...rareShare({
-              event: webErrors,
-              // Also those of the function's requests, so that the rest is too small rather than too large.
-              without: [status5xx],
-              whole: {
-                of: [...served.of, webErrors],
-                without: [...(served.without ?? []), status5xx],
-              },
-              atLeast: 3,
-              label: 'of AWS (%)',
-            }),
-          },
-        ]
-      : []),
-    {
+      event: crashed,
+      whole: plus(served, crashed),
+      ...{ atLeast: 3, label: 'crashes and timeouts (%)' },
+    }),
+    ...(webErrors ? [ofWeb(webErrors)] : []),
+    rare({
       id: 'deadline-cuts',
       description: 'Responses are cut off at the deadline.',
-      ...rareShare({
-        event: metrics.inStage('DeadlineCuts'),
-        whole: served,
-        atLeast: 5,
-        above: 0.1,
-        label: 'cut at the deadline (%)',
-      }),
-    },
-    {
+      ...{ event: 'DeadlineCuts', atLeast: 5, above: 0.1, label: 'cut at the deadline (%)' },
+    }),
+    rare({
       id: 'empty-responses',
       description: 'More than 20 % of responses are empty.',
-      ...rareShare({
-        event: metrics.inStage('EmptyResponses'),
-        whole: served,
-        atLeast: 5,
-        above: 20,
-        label: 'empty (%)',
-      }),
-    },
+      ...{ event: 'EmptyResponses', atLeast: 5, above: 20, label: 'empty (%)' },
+    }),
     {
       id: 'authentication-failures',
       description: 'More than half of at least 100 requests in 5 minutes have an invalid API key.',
       ...shareAlarm({
         part: { of: [metrics.inStage('Status401')] },
         whole: { of: [metrics.inStage('Requests')] },
-        above: 50,
-        atLeast: 100,
-        label: '401 (%)',
+        ...{ above: 50, atLeast: 100, label: '401 (%)' },
       }),
     },
   ];
@@ -151,71 +126,56 @@ const refusedCredentials = (metrics: RouterMetrics): MathExpression => {
 };
 
 /** What fails until an operator acts is met once in five minutes or more: the others do not call the target. */
-const UNTIL_REPAIRED: AlarmSpec['points'] = [1, 12];
+const UNTIL_REPAIRED = [1, 12] satisfies AlarmSpec['points'];
 
 /** Targets that cannot respond. */
-const targetAlarms = ({ metrics }: AlarmSources): AlarmSpec[] => {
-  const served = servedOf(metrics);
-  return [
-    {
-      id: 'no-healthy-target',
-      description: 'All targets of a model are failing.',
-      ...rareShare({
-        event: metrics.inStage('NoHealthyTarget'),
-        whole: served,
-        atLeast: 3,
-        label: 'without a healthy target (%)',
-      }),
-    },
-    {
-      id: 'failovers',
-      description:
-        'For half an hour more than 20 % of requests were not served by the first target.',
-      ...shareAlarm({
-        part: { of: [metrics.inStage('Failovers')] },
-        whole: served,
-        above: 20,
-        atLeast: 5,
-        period: Duration.minutes(15),
-        label: 'served by another target (%)',
-      }),
-      points: [3, 5],
-    },
-  ];
-};
-
-/** The router's accounts at providers. */
-const accountAlarms = ({ metrics }: AlarmSources): AlarmSpec[] => [
+const targetAlarms = (sources: AlarmSources): AlarmSpec[] => [
+  rareAlarm(sources)({
+    id: 'no-healthy-target',
+    description: 'All targets of a model are failing.',
+    ...{ event: 'NoHealthyTarget', atLeast: 3, label: 'without a healthy target (%)' },
+  }),
   {
-    id: 'upstream-credential-refused',
-    description: "A provider rejects the router's credentials.",
-    metric: refusedCredentials(metrics),
-    above: 0,
-    points: UNTIL_REPAIRED,
-  },
-  {
-    id: 'upstream-no-quota',
-    description: "The router's account at a provider has no money or quota left.",
-    metric: metrics.inStage('UpstreamNoQuota'),
-    above: 0,
-    points: UNTIL_REPAIRED,
-  },
-  {
-    id: 'upstream-model-unknown',
-    description: 'A provider does not have a model or path that the catalog names.',
-    metric: metrics.inStage('UpstreamModelUnknown'),
-    above: 0,
-    points: UNTIL_REPAIRED,
-  },
-  {
-    id: 'secret-fetch-failed',
-    description:
-      'The provider-credentials secret cannot be read, or a credential is missing from it.',
-    metric: metrics.inStage('SecretFetchFailed'),
-    above: 0,
-    points: UNTIL_REPAIRED,
+    id: 'failovers',
+    description: 'For half an hour more than 20 % of requests were not served by the first target.',
+    ...shareAlarm({
+      part: { of: [sources.metrics.inStage('Failovers')] },
+      whole: servedOf(sources.metrics),
+      ...{ above: 20, atLeast: 5, label: 'served by another target (%)' },
+      period: Duration.minutes(15),
+    }),
+    points: [3, 5],
   },
 ];
+
+/** The router's accounts at providers. */
+const accountAlarms = ({ metrics }: AlarmSources): AlarmSpec[] => {
+  const untilRepaired = (id: string, metric: IMetric, description: string): AlarmSpec => ({
+    ...{ id, description, metric, above: 0, points: UNTIL_REPAIRED },
+  });
+  return [
+    untilRepaired(
+      'upstream-credential-refused',
+      refusedCredentials(metrics),
+      "A provider rejects the router's credentials.",
+    ),
+    untilRepaired(
+      'upstream-no-quota',
+      metrics.inStage('UpstreamNoQuota'),
+      "The router's account at a provider has no money or quota left.",
+    ),
+    untilRepaired(
+      'upstream-model-unknown',
+      metrics.inStage('UpstreamModelUnknown'),
+      'A provider does not have a model or path that the catalog names.',
+    ),
+    untilRepaired(
+      'secret-fetch-failed',
+      metrics.inStage('SecretFetchFailed'),
+      'The provider-credentials secret cannot be read, or a credential is missing from it.',
+    ),
+  ];
+};
 
 /** Alarms on what becomes of requests, at callers and at providers. */
 export const requestAlarms = (sources: AlarmSources): AlarmSpec[] => [

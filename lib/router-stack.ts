@@ -1,20 +1,22 @@
 import { Annotations, CfnOutput, Stack, type StackProps, Tags } from 'aws-cdk-lib';
 import type { Code } from 'aws-cdk-lib/aws-lambda';
-import type { Construct } from 'constructs';
+import { Construct } from 'constructs';
 import type { Model } from '../lambdas/catalog/catalog.ts';
 import { allLabelsOf, countSeries, labelsOf, SERIES_PRICE } from '../lambdas/metrics.ts';
 import { TABLES } from '../lambdas/tables.ts';
 import { AdminFunction } from './admin-function.ts';
-import { AlertFunction } from './alert-function.ts';
+import { Alarms } from './alarms.ts';
+import { addAlertFunction } from './alert-function.ts';
 import { AnswerBucket } from './answer-bucket.ts';
 import { ConfigurationError } from './configuration-error.ts';
 import { Console } from './console.ts';
-import { Monitoring } from './monitoring.ts';
-import { OtlpFunction } from './otlp-function.ts';
+import { createDashboard } from './dashboard.ts';
+import { addOtlpFunction } from './otlp-function.ts';
 import { hostOnly, PublicEndpoints } from './public-endpoints.ts';
 import { RouterFunction } from './router-function.ts';
+import { createRouterMetrics } from './router-metrics.ts';
 import type { Stage } from './stage.ts';
-import { Tables } from './tables.ts';
+import { createTables } from './tables.ts';
 import { UpstreamSecrets } from './upstream-secrets.ts';
 import { WebEndpoint } from './web-endpoint.ts';
 
@@ -41,7 +43,7 @@ export class RouterStack extends Stack {
       // Older regions' schema of a dashboard has no tags: cfn-lint rejects them.
       Tags.of(this).add(name, value, { excludeResourceTypes: ['AWS::CloudWatch::Dashboard'] });
     }
-    const tables = new Tables(this, 'Tables', { stage });
+    const tables = createTables(this, stage);
     const upstreamSecrets = new UpstreamSecrets(this, 'UpstreamSecrets', { stage, models });
     const answerBucket =
       stage.replayHours === 0 ? undefined : new AnswerBucket(this, 'AnswerBucket', { stage });
@@ -71,28 +73,32 @@ export class RouterStack extends Stack {
       webFolder === undefined
         ? undefined
         : new WebEndpoint(this, 'WebDoor', { stage, router, folder: webFolder });
-    const monitoring = new Monitoring(this, 'Monitoring', {
-      stage,
-      models,
-      router,
-      tables,
-      restApi,
+    const monitored = new Construct(this, 'Monitoring');
+    const sources = {
+      ...{ stage, models, restApi, router: router.function, logGroup: router.logGroup },
+      metersTable: tables.meters.tableName,
+      metrics: createRouterMetrics(stage.name),
       webErrors: web?.serverErrors,
+    };
+    const alarms = new Alarms(monitored, 'Alarms', sources);
+    createDashboard(monitored, {
+      ...{ ...sources, alarms: alarms.all, memoryMb: stage.memoryMb },
+      labels: labelsOf(models, stage.maxSeries),
     });
 
     if (stage.otlp && otlpCode) {
       const { otlp } = stage;
-      new OtlpFunction(this, 'Otlp', { stage, otlp, code: otlpCode, tables, upstreamSecrets });
+      addOtlpFunction(this, { stage, otlp, code: otlpCode, tables, upstreamSecrets });
     }
-    const { topic } = monitoring.alarms;
+    const { topic } = alarms;
     if (topic && alertsCode && stage.alertForms.length > 0) {
       const logGroups = { Router: router.logGroup, Admin: admin.logGroup };
       const parts = { stage, code: alertsCode, tables, upstreamSecrets, topic, logGroups };
-      new AlertFunction(this, 'Alerts', parts);
+      addAlertFunction(this, parts);
     }
 
     this.outputAddresses(endpoints);
-    this.output('DashboardUrl', monitoring.alarms.dashboardUrl);
+    this.output('DashboardUrl', alarms.dashboardUrl);
     if (console) {
       this.output('ConsoleUrl', console.url);
       this.output('ConsoleUsers', console.userPool.userPoolId);

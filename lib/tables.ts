@@ -30,73 +30,69 @@ export type Table = Pick<ITableV2, 'tableArn' | 'tableName'> & {
 /** Tables that can outlive their stack; answers expire. */
 type KeptTableName = Exclude<TableName, 'answers'>;
 
+/** `answers`: undefined if the stage keeps no responses. */
+export type Tables = Record<KeptTableName, Table> & { answers: Table | undefined };
+
 /**
  * The DynamoDB tables: API keys, their projects, the limits of plans, the usage in meters, a record of each
  * request, the history (usage by day, closed periods, operators' changes), and the answers that are kept for
  * repeats of their requests, or that callers store.
  */
-export class Tables extends Construct implements Record<KeptTableName, Table> {
-  readonly keys: Table;
-  readonly plans: Table;
-  readonly projects: Table;
-  readonly meters: Table;
-  readonly records: Table;
-  readonly history: Table;
-  /** Undefined if the stage keeps no responses. */
-  readonly answers: Table | undefined;
-
-  constructor(scope: Construct, id: string, { stage }: { stage: Stage }) {
-    super(scope, id);
-    const shared = {
-      partitionKey: text(PARTITION_KEY),
-      // On demand: an idle router costs nothing.
-      billing: Billing.onDemand(),
-      deletionProtection: stage.protectData,
-      removalPolicy: removalOf(stage),
-    };
-    // Not for meters: a restored counter would allow quota that is already used.
-    const restorable = {
-      ...shared,
-      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: stage.protectData },
-    };
-    const { indexName, partitionKey, sortKey } = KEYS_BY_PROJECT;
-    /** The existing table of the stage options, or a new one. */
-    const open = (name: KeptTableName, props: TablePropsV2): Table => {
-      const id = `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
-      const existing = stage.existingTables[name];
-      return existing === undefined
-        ? this.create(id, stage, props)
-        : TableV2.fromTableName(this, id, existing);
-    };
-    this.keys = open('keys', {
+export const createTables = (parent: Construct, stage: Stage): Tables => {
+  const scope = new Construct(parent, 'Tables');
+  const shared = {
+    partitionKey: text(PARTITION_KEY),
+    // On demand: an idle router costs nothing.
+    billing: Billing.onDemand(),
+    deletionProtection: stage.protectData,
+    removalPolicy: removalOf(stage),
+  };
+  // Not for meters: a restored counter would allow quota that is already used.
+  const restorable = {
+    ...shared,
+    pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: stage.protectData },
+  };
+  const idOf = (name: TableName) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+  const create = (name: TableName, props: TablePropsV2): TableV2 => {
+    const table = new TableV2(scope, idOf(name), props);
+    if (stage.kmsKey !== undefined) encrypt(table, stage.kmsKey);
+    return table;
+  };
+  /** The existing table of the stage options, or a new one. */
+  const open = (name: KeptTableName, props: TablePropsV2): Table => {
+    const existing = stage.existingTables[name];
+    return existing === undefined
+      ? create(name, props)
+      : TableV2.fromTableName(scope, idOf(name), existing);
+  };
+  const expiring = { timeToLiveAttribute: TTL_ATTRIBUTE };
+  const sorted = { sortKey: text(SORT_KEY), ...expiring };
+  const { indexName, partitionKey, sortKey } = KEYS_BY_PROJECT;
+  return {
+    keys: open('keys', {
       ...restorable,
       globalSecondaryIndexes: [
         { indexName, partitionKey: text(partitionKey), sortKey: text(sortKey) },
       ],
-    });
-    this.plans = open('plans', restorable);
-    this.projects = open('projects', restorable);
-    this.meters = open('meters', { ...shared, timeToLiveAttribute: TTL_ATTRIBUTE });
-    const sorted = { sortKey: text(SORT_KEY), timeToLiveAttribute: TTL_ATTRIBUTE };
-    this.records = open('records', {
+    }),
+    plans: open('plans', restorable),
+    projects: open('projects', restorable),
+    meters: open('meters', { ...shared, ...expiring }),
+    records: open('records', {
       ...{ ...shared, ...sorted },
       ...(stage.otlp && { dynamoStream: StreamViewType.NEW_IMAGE }),
-    });
-    this.history = open('history', { ...restorable, ...sorted });
+    }),
+    history: open('history', { ...restorable, ...sorted }),
     // Deleted with the stack in every stage: what it holds expires within days anyway.
-    const expiring = { ...shared, deletionProtection: false, removalPolicy: RemovalPolicy.DESTROY };
-    this.answers =
+    answers:
       stage.replayHours === 0
         ? undefined
-        : this.create('Answers', stage, { ...expiring, timeToLiveAttribute: TTL_ATTRIBUTE });
-  }
-
-  private create(id: string, { kmsKey }: Stage, props: TablePropsV2): TableV2 {
-    const table = new TableV2(this, id, props);
-    if (kmsKey !== undefined) encrypt(table, kmsKey);
-    return table;
-  }
-}
+        : create('answers', {
+            ...{ ...shared, ...expiring },
+            ...{ deletionProtection: false, removalPolicy: RemovalPolicy.DESTROY },
+          }),
+  };
+};
 
 /**
  * Encrypts a table with a KMS key. `TableV2` sets a key only in a stack whose region is known at synth,
