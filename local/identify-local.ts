@@ -64,20 +64,15 @@ const createRejectStranger =
       : undefined;
   };
 
-export type LocalAccess = {
-  /** Why a request is rejected before anything of it is used; undefined accepts it. */
-  reject(request: RequestHead): ApiError | undefined;
-  identify(event: Delivered): Identity | undefined;
-};
-
 /**
  * Who may call what. Without IAM, everyone whom `reject` accepts is the operator: on the loopback address every program,
  * otherwise who has the secret. Of web pages only the console may call: it has the token that only a reader of the page
  * knows, and no page may call what is under `/admin/`.
  */
-export const createLocalAccess = (token: string, secret: string | undefined): LocalAccess => ({
+export const createLocalAccess = (token: string, secret: string | undefined) => ({
+  /** Why a request is rejected before anything of it is used; undefined accepts it. */
   reject: secret === undefined ? rejectForeign : createRejectStranger(secret),
-  identify: (event) => {
+  identify: (event: Delivered): Identity | undefined => {
     if (!('source' in event)) return undefined;
     const { headers, path } = event;
     const site = headers['sec-fetch-site'];

@@ -1,6 +1,6 @@
 import { invalidRequest } from '../support/errors.ts';
 
-const LABELS = ['region', 'retention'] as const;
+export const LABELS = ['region', 'retention'] as const;
 
 /** What the operator states of the place behind a target: free words, which nothing proves. */
 export type Labels = { [Label in (typeof LABELS)[number]]?: string | undefined };

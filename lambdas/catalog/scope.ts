@@ -1,11 +1,8 @@
 import { invalidRequest } from '../support/errors.ts';
-import { type Policy, policyText, targetsWithin } from './policy.ts';
+import { LABELS, type Labels, type Policy, policyText, targetsWithin } from './policy.ts';
 
 type Scope = { models?: string[] | undefined; require?: Policy | undefined };
-type Served = {
-  id: string;
-  targets: { region?: string | undefined; retention?: string | undefined }[];
-};
+type Served = { id: string; targets: Labels[] };
 
 /** Rejects a plan that names models outside the catalog. @throws ApiError 400 */
 export type CheckModels = (plan: Scope, path?: string) => void;
@@ -13,7 +10,7 @@ export type CheckModels = (plan: Scope, path?: string) => void;
 /** Words that no target of the catalog has, or the whole requirement if no target that may be used meets it. */
 export const unknownWords = ({ require, models: ids }: Scope, models: Served[]): string[] => {
   if (!require) return [];
-  const words = (['region', 'retention'] as const).flatMap((label) => {
+  const words = LABELS.flatMap((label) => {
     const known = new Set(models.flatMap(({ targets }) => targets.map((one) => one[label])));
     const unknown = require[label]?.filter((word) => !known.has(word)) ?? [];
     return unknown.map((word) => `${label} ${word}`);

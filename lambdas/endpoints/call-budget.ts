@@ -46,24 +46,16 @@ const answerLimits = (
   };
 };
 
+export type CallBudget = ReturnType<typeof createCallBudget>;
+
 /**
  * What one admitted call may use, over all its attempts: time by `signal`, and what each response may hold
  * by `limits`. The deadlines of one attempt are in upstreams/deadlines.ts.
  */
-export type CallBudget = {
-  limits: AnswerLimits;
-  /** Aborts at the deadline, when the client disconnects or cancels, and on `abort`. */
-  signal: AbortSignal;
-  /** Ends the timer of a call that has ended: an abort makes and dispatches an event, also if it stops nothing. */
-  end(): void;
-  /** Ends a call that may still run. */
-  abort(): void;
-};
-
 export const createCallBudget = (
   { call, request, model }: { call: Call; request: GenerationRequest; model: Model },
   { clock, cancellations }: { clock: Clock; cancellations: Cancellations },
-): CallBudget => {
+) => {
   const total = request.stream ? TOTAL_STREAMED_MS : TOTAL_BUFFERED_MS;
   // One controller: `AbortSignal.any` takes 40 us of CPU.
   const budget = new AbortController();
@@ -75,16 +67,19 @@ export const createCallBudget = (
   const onDisconnect = () => abort(call.signal.reason);
   call.signal.addEventListener('abort', onDisconnect, { once: true });
   if (call.signal.aborted) onDisconnect();
-  const end = () => {
+  /** Ends the timer of a call that has ended: an abort makes and dispatches an event, also if it stops nothing. */
+  const end = (): void => {
     cancel();
     unwatch();
     call.signal.removeEventListener('abort', onDisconnect);
   };
   return {
     limits: answerLimits(request, model),
+    /** Aborts at the deadline, when the client disconnects or cancels, and on `abort`. */
     signal: budget.signal,
     end,
-    abort: () => {
+    /** Ends a call that may still run. */
+    abort: (): void => {
       end();
       abort(OVER);
     },

@@ -8,18 +8,7 @@ export type ResponseHandler = {
   onData(bytes: Buffer): void;
 };
 
-/** Reads one response from the bytes of a connection, which may be cut anywhere. */
-export type ResponseReader = {
-  /**
-   * Returns whether the response is complete. The reader may move data within the bytes.
-   * @throws Error for bytes that are not HTTP/1.1
-   */
-  push(bytes: Buffer): boolean;
-  /** The connection has ended. Returns whether the response is complete, which may have no other end. */
-  end(): boolean;
-  /** Whether the connection may carry another request after the response. */
-  canContinue(): boolean;
-};
+export type ResponseReader = ReturnType<typeof createResponseReader>;
 
 /** By the rules of RFC 9112, section 6.3. */
 const bodyReaderFor = (
@@ -39,8 +28,8 @@ const isInterim = ({ status, isPersistent }: Head): boolean => {
   return status < 200;
 };
 
-/** Reads the response to a request that is not `HEAD`. */
-export const createResponseReader = (handler: ResponseHandler): ResponseReader => {
+/** Reads the response to a request that is not `HEAD` from the bytes of a connection, which may be cut anywhere. */
+export const createResponseReader = (handler: ResponseHandler) => {
   /** Bytes of an incomplete head. */
   let pending: Buffer | undefined;
   let head: Head | undefined;
@@ -48,6 +37,10 @@ export const createResponseReader = (handler: ResponseHandler): ResponseReader =
   /** The response ended with the last byte that has come. */
   let isExact = false;
 
+  /**
+   * Returns whether the response is complete. The reader may move data within the bytes.
+   * @throws Error for bytes that are not HTTP/1.1
+   */
   const push = (bytes: Buffer): boolean => {
     if (!readBody) return start(pending ? Buffer.concat([pending, bytes]) : bytes);
     const end = readBody(bytes, 0);
@@ -71,10 +64,12 @@ export const createResponseReader = (handler: ResponseHandler): ResponseReader =
 
   return {
     push,
-    end: () => {
+    /** The connection has ended. Returns whether the response is complete, which may have no other end. */
+    end: (): boolean => {
       const { 'content-length': length, 'transfer-encoding': encoding } = head?.headers ?? {};
       return head !== undefined && length === undefined && encoding === undefined;
     },
-    canContinue: () => isExact && head?.isPersistent === true,
+    /** Whether the connection may carry another request after the response. */
+    canContinue: (): boolean => isExact && head?.isPersistent === true,
   };
 };

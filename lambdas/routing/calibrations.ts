@@ -7,14 +7,7 @@ import { type Clock, DAY_MS, MINUTE_MS, tryFor, withTimeout } from '../support/c
 import { oncePer } from '../support/once-per.ts';
 import { keyOf } from './lessons.ts';
 
-/** What providers have counted corrects the estimates of their targets, in all environments. Nothing here throws. */
-export type Calibrations = {
-  /** Starts to read what is known of a target, if it is due. Only a count for a caller waits for it, briefly. */
-  prefetch(target: Target): Promise<unknown> | undefined;
-  /** How the target frames prompts by its own counts; undefined while they are too few. */
-  framingOf(target: Target): FramingNumbers | undefined;
-  learn(target: Target, receipt: Receipt): Promise<void>;
-};
+export type Calibrations = ReturnType<typeof createCalibrations>;
 
 /** An item of 2 KB, and a fit of a millisecond. */
 const PLACES = 32;
@@ -75,7 +68,8 @@ const placeFor = ({ places }: State, tokens: number, now: number): [number, isFr
   return [distances.indexOf(Math.min(...distances)), false];
 };
 
-export const createCalibrations = (parts: { store: ReceiptStore; clock: Clock }): Calibrations => {
+/** What providers have counted corrects the estimates of their targets, in all environments. Nothing here throws. */
+export const createCalibrations = (parts: { store: ReceiptStore; clock: Clock }) => {
   const { store, clock } = parts;
   const states = oncePer(new WeakMap<Target, State>(), stateOf);
 
@@ -98,7 +92,8 @@ export const createCalibrations = (parts: { store: ReceiptStore; clock: Clock })
     }
   };
 
-  const prefetch: Calibrations['prefetch'] = (target) => {
+  /** Starts to read what is known of a target, if it is due. Only a count for a caller waits for it, briefly. */
+  const prefetch = (target: Target): Promise<unknown> | undefined => {
     const state = states(target);
     const now = clock.now();
     if (now - state.readAt >= FRESH_MS) {
@@ -119,7 +114,8 @@ export const createCalibrations = (parts: { store: ReceiptStore; clock: Clock })
 
   return {
     prefetch,
-    framingOf: (target) => {
+    /** How the target frames prompts by its own counts; undefined while they are too few. */
+    framingOf: (target: Target): FramingNumbers | undefined => {
       const state = states(target);
       if (state.taken >= GROWTH * state.fit.receipts) {
         const receipts = state.places.filter((kept) => kept !== undefined);
@@ -128,7 +124,7 @@ export const createCalibrations = (parts: { store: ReceiptStore; clock: Clock })
       }
       return state.fit.framing;
     },
-    learn: async (target, { counts, tokens }) => {
+    learn: async (target: Target, { counts, tokens }: Receipt): Promise<void> => {
       const state = states(target);
       await prefetch(target);
       const now = clock.now();

@@ -7,24 +7,7 @@ import type { Log } from '../support/log.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { oncePer } from '../support/once-per.ts';
 
-/** What the models of targets turned out to accept, shared by all environments. Nothing here throws. */
-export type Lessons = {
-  /** Starts to read the lessons, concurrently with what a request awaits. */
-  prefetch(): void;
-  /** The target, its profile that of the catalog with what was learned about it. */
-  adapt(target: Target): Promise<Target>;
-  /** What the rejected request of a project taught. */
-  learn(target: Target, profile: Profile, projectId?: string): Promise<void>;
-  /**
-   * The target without one of its learned members, for each that was not tried for an hour: what is never sent is never
-   * rejected, and a provider that takes it again would not be noticed. Looked for once a minute.
-   */
-  trials(target: Target): readonly Trial[];
-  /** The provider still rejects the member. */
-  keep(target: Target, member: string): void;
-  /** The provider takes the member again. */
-  forget(target: Target, member: string): Promise<void>;
-};
+export type Lessons = ReturnType<typeof createLessons>;
 
 export type Trial = { member: string; form: Target };
 const NO_TRIALS: readonly Trial[] = [];
@@ -130,7 +113,8 @@ const lastingOf = (
 /** When each member was last tried, and when it was last looked whether one is due. */
 type Tries = { at: Map<string, number>; lookedAt: number };
 
-export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Log }): Lessons => {
+/** What the models of targets turned out to accept, shared by all environments. Nothing here throws. */
+export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Log }) => {
   const { store, clock, log } = parts;
   let lessons: Record<string, Lesson> = {};
   let readAt = Number.NEGATIVE_INFINITY;
@@ -173,7 +157,8 @@ export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Lo
     if (!written) log.warn('lessons_unwritable', { target: nameOf(target) });
   };
 
-  const prefetch = () => {
+  /** Starts to read the lessons, concurrently with what a request awaits. */
+  const prefetch = (): void => {
     if (clock.now() - readAt < FRESH_MS) return;
     readAt = clock.now();
     reading = withTimeout(clock, READ_TIMEOUT_MS, read());
@@ -181,7 +166,8 @@ export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Lo
 
   return {
     prefetch,
-    adapt: async (original) => {
+    /** The target, its profile that of the catalog with what was learned about it. */
+    adapt: async (original: Target): Promise<Target> => {
       prefetch();
       await reading;
       const lesson = lessons[keyOf(original)];
@@ -192,7 +178,8 @@ export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Lo
       adapted.set(original, { target, lesson, until: Math.min(...Object.values(ages)) });
       return target;
     },
-    learn: async (target, learned, projectId = '') => {
+    /** What the rejected request of a project taught. */
+    learn: async (target: Target, learned: Profile, projectId = ''): Promise<void> => {
       const key = keyOf(target);
       const now = clock.now();
       const before = readLesson(lessons[key], now);
@@ -212,7 +199,11 @@ export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Lo
       });
       await write(target, { profile, ages: Object.fromEntries(ages), owners: lasting.owners });
     },
-    trials: (original) => {
+    /**
+     * The target without one of its learned members, for each that was not tried for an hour: what is never sent is never
+     * rejected, and a provider that takes it again would not be noticed. Looked for once a minute.
+     */
+    trials: (original: Target): readonly Trial[] => {
       const { lesson, until = 0 } = adapted.get(original) ?? {};
       const now = clock.now();
       if (lesson === undefined || now >= until) return NO_TRIALS;
@@ -234,10 +225,12 @@ export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Lo
           };
         });
     },
-    keep: (target, member) => {
+    /** The provider still rejects the member. */
+    keep: (target: Target, member: string): void => {
       triesOf(target).at.set(member, clock.now());
     },
-    forget: async (target, member) => {
+    /** The provider takes the member again. */
+    forget: async (target: Target, member: string): Promise<void> => {
       const lesson = readLesson(lessons[keyOf(target)], clock.now());
       delete lesson.profile[member];
       delete lesson.ages[member];

@@ -5,8 +5,6 @@ import type { Writable } from 'node:stream';
 export type Prelude = {
   statusCode?: number;
   headers?: Record<string, string>;
-  multiValueHeaders?: Record<string, string[]>;
-  cookies?: string[];
 };
 
 type Handler = (...parameters: never[]) => unknown;
@@ -18,14 +16,12 @@ const STREAMING = Symbol.for('aws.lambda.runtime.handler.streaming');
  * in one packet, or without any after an empty write.
  */
 export const withPrelude = (stream: Writable, prelude: Prelude): Writable => {
-  const { statusCode = 200, headers = {}, multiValueHeaders = {}, cookies = [] } = prelude;
+  const { statusCode = 200, headers = {} } = prelude;
   if (!(stream instanceof ServerResponse)) return stream;
   return stream.writeHead(statusCode, {
     ...headers,
     // HTTP requires it next to `upgrade`; of a response of Lambda the platform writes it.
     ...(headers.upgrade !== undefined && { connection: 'Upgrade, close' }),
-    ...multiValueHeaders,
-    ...(cookies.length > 0 && { 'set-cookie': cookies }),
   });
 };
 

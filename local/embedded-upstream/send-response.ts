@@ -3,13 +3,79 @@ import type {
   BlockHead,
   Generation,
   GenerationEvent,
+  GenerationRequest,
+  ResponseMeta,
 } from '../../lambdas/protocols/generation.ts';
 import { formatSse } from '../../lambdas/protocols/streams/sse.ts';
-import { breakOff, breakOffIndex, type Fault, sendFault } from './faults.ts';
-import type { PlannedResponse } from './plan-response.ts';
+import { readDirectives } from './directives.ts';
+import {
+  breakOff,
+  breakOffIndex,
+  type Fault,
+  faultOfModel,
+  parseFault,
+  sendFault,
+} from './faults.ts';
+import { generate } from './model.ts';
+import { readPrompt } from './prompt.ts';
 import type { ResponseWriter } from './response-writer.ts';
 import { PAUSE, STREAM_ODDITIES } from './stream-oddities.ts';
+import type { Wire } from './wires.ts';
 import { words } from './words.ts';
+
+// --- what is sent ---
+
+type PlannedResponse = {
+  protocol: Wire['protocol'];
+  request: GenerationRequest;
+  generation: Generation;
+  /** Its `model` is the upstream's model name. */
+  meta: ResponseMeta;
+  fault: Fault | undefined;
+  /** The message of an error. */
+  failureText: string;
+  /** Delay before every message, in milliseconds. */
+  delayMs: number;
+};
+
+const faultOfPrompt = (request: GenerationRequest): Fault | undefined =>
+  parseFault(readDirectives(readPrompt(request).text).fault ?? '');
+
+type Plan = {
+  /** Overrides a fault named by the model or the prompt. */
+  injected: Fault | undefined;
+  newId(): string;
+  /** Unix seconds. */
+  created: number;
+  delayMs: number;
+  failureText?: string | undefined;
+};
+
+/** Plans the response to one call, in the style of the wire's providers, and its fault, if any. */
+export const planResponse = (
+  { protocol, callIdPrefix, signsThinking }: Wire,
+  request: GenerationRequest,
+  { injected, newId, created, delayMs, failureText }: Plan,
+): PlannedResponse => {
+  const fault = injected ?? faultOfModel(request.model) ?? faultOfPrompt(request);
+  const generation = generate(request, {
+    newCallId: () => `${callIdPrefix}${newId()}`,
+    sign: (thinking) =>
+      signsThinking ? Buffer.from(`signed ${thinking}`).toString('base64') : undefined,
+  });
+  return {
+    ...{ protocol, request, fault },
+    generation: fault?.kind === 'blank' ? { ...generation, blocks: [] } : generation,
+    meta: {
+      ...{ id: newId(), model: request.model, created, now: () => created },
+      estimateInput: () => generation.usage?.inputTokens ?? 0,
+    },
+    failureText: failureText ?? 'Injected failure of the embedded upstream.',
+    delayMs: fault?.kind === 'slow' ? fault.ms : delayMs,
+  };
+};
+
+// --- how it is sent ---
 
 /** Providers split arguments without regard to JSON; an odd length splits inside names and strings. */
 const ARGUMENT_FRAGMENT = 7;

@@ -1,15 +1,35 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { json } from 'node:stream/consumers';
 import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import type { Clock } from '../../lambdas/support/clock.ts';
-import { toApiError } from '../../lambdas/support/errors.ts';
+import { invalidRequest, toApiError, unauthenticated } from '../../lambdas/support/errors.ts';
 import { type RandomBytes, randomBase62 } from '../../lambdas/support/ids.ts';
 import { listen } from '../loopback.ts';
-import { acceptCall, openCall } from './accept-call.ts';
-import { planResponse } from './plan-response.ts';
-import { createRecorder, type UpstreamControl } from './recorder.ts';
+import { createRecorder, type RecordedCall, type UpstreamControl } from './recorder.ts';
 import { createResponseWriter } from './response-writer.ts';
-import { sendResponse } from './send-response.ts';
-import { basePathOf, type Wire, wireOf } from './wires.ts';
+import { planResponse, sendResponse } from './send-response.ts';
+import { basePathOf, membersIn, type Wire, wireOf } from './wires.ts';
+
+const CREDENTIALS = ['authorization', 'x-api-key', 'x-goog-api-key'];
+
+/** Records a call before its content is checked. */
+const openCall = ({ protocol }: Wire, { url = '/', headers }: IncomingMessage): RecordedCall => {
+  const recorded = Object.entries(headers).filter(([name]) => !CREDENTIALS.includes(name));
+  return {
+    protocol: protocol.name,
+    path: url,
+    headers: Object.fromEntries(recorded.map(([name, value]) => [name, String(value)])),
+    body: undefined,
+    model: '',
+    outcome: 'open',
+  };
+};
+
+/** @throws ApiError 400 if the body is not JSON */
+const readJson = (incoming: IncomingMessage): Promise<unknown> =>
+  json(incoming).catch((cause: unknown) => {
+    throw invalidRequest('The body must be JSON.', { cause });
+  });
 
 export type EmbeddedUpstream = {
   control: UpstreamControl;
@@ -32,30 +52,29 @@ export const startEmbeddedUpstream = async (parts: {
   clock: Clock;
   randomBytes: RandomBytes;
 }): Promise<EmbeddedUpstream> => {
-  const {
-    credentials,
-    delayMs,
-    failureText = 'Injected failure of the embedded upstream.',
-  } = parts;
-  const { clock, randomBytes } = parts;
+  const { credentials, clock, randomBytes } = parts;
   const recorder = createRecorder();
   const newId = () => randomBase62(24, randomBytes);
 
+  /** Checks and decodes a call as a provider would, and responds. @throws ApiError 400 or 401 */
   const serve = async (wire: Wire, incoming: IncomingMessage, response: ServerResponse) => {
     const call = openCall(wire, incoming);
     recorder.record(call);
     response.once('close', () => {
       call.outcome = response.writableFinished ? 'answered' : 'abandoned';
     });
-    const request = await acceptCall(wire, incoming, { call, credentials });
-    const planned = planResponse({
-      wire,
-      request,
+    const credential = wire.credential(incoming.headers);
+    if (credential === undefined || !credentials.has(credential)) {
+      throw unauthenticated('Unknown credential of the embedded upstream.');
+    }
+    call.body = await readJson(incoming);
+    const inPath = membersIn(wire, call.path);
+    const request = wire.protocol.decodeRequest({ ...(call.body as object), ...inPath });
+    call.model = request.model;
+    const created = Math.floor(clock.now() / 1000);
+    const planned = planResponse(wire, request, {
+      ...{ ...parts, newId, created },
       injected: recorder.takeFault(call),
-      newId,
-      created: Math.floor(clock.now() / 1000),
-      delayMs,
-      failureText,
     });
     await sendResponse(planned, createResponseWriter(response));
   };

@@ -2,19 +2,9 @@ import type { BreakerState, BreakerStore } from '../../stores/breaker-store.ts';
 import { type Clock, tryFor, withTimeout } from '../../support/clock.ts';
 import type { Log } from '../../support/log.ts';
 
-/** The breakers' states as all environments share them. Nothing here throws: a breaker is an optimisation. */
-export type SharedStates = {
-  /** At most two seconds old; undefined, as for a closed breaker, when the store does not answer in time. */
-  read(name: string): Promise<BreakerState | undefined>;
-  /** What was read or written last, without waiting. */
-  known(name: string): BreakerState | undefined;
-  /** Writes the transition that follows version `seen`; undefined if it could not be, or came too late. */
-  transition(name: string, next: Transition, seen: number): Promise<BreakerState | undefined>;
-  /** Returns whether this process got the one probe of a half-open breaker. */
-  takeProbe(name: string): Promise<boolean>;
-};
+export type SharedStates = ReturnType<typeof createSharedStates>;
 
-export type Transition = Omit<BreakerState, 'version'>;
+type State = BreakerState | undefined;
 
 /** How long a read is cached, which may be a second behind: another environment's transition is seen within 3 s. */
 export const FRESH_MS = 2_000;
@@ -24,19 +14,18 @@ const WRITE_TIMEOUT_MS = 1_000;
 /** A probe whose process died expires after the longest first-event timeout. */
 const PROBE_MS = 120_000;
 
-/** Reads are shared and kept for two seconds; what the store does not answer is logged, not thrown. */
-export const createSharedStates = (parts: {
-  store: BreakerStore;
-  clock: Clock;
-  log: Log;
-}): SharedStates => {
+/**
+ * The breakers' states as all environments share them. Reads are shared and kept for two seconds; what the store does not
+ * answer is logged, not thrown: a breaker is an optimisation.
+ */
+export const createSharedStates = (parts: { store: BreakerStore; clock: Clock; log: Log }) => {
   const { store, clock, log } = parts;
   // As many entries as the catalog has targets. A pending read is never waited for once it is old: the
   // platform may have put it to sleep with the request that began it.
-  const readings = new Map<string, { at: number; state: Promise<BreakerState | undefined> }>();
+  const readings = new Map<string, { at: number; state: Promise<State> }>();
   const latest = new Map<string, BreakerState>();
 
-  const keep = (name: string, state: BreakerState | undefined): BreakerState | undefined => {
+  const keep = (name: string, state: State): State => {
     if (state && state.version >= (latest.get(name)?.version ?? 0)) latest.set(name, state);
     return state;
   };
@@ -46,7 +35,7 @@ export const createSharedStates = (parts: {
     latest.delete(name);
   };
 
-  const fetchState = async (name: string): Promise<BreakerState | undefined> => {
+  const fetchState = async (name: string): Promise<State> => {
     try {
       return keep(name, await store.readBreaker(name));
     } catch {
@@ -56,7 +45,7 @@ export const createSharedStates = (parts: {
   };
 
   /** A read that takes longer serves the requests that follow. */
-  const readInTime = (name: string): Promise<BreakerState | undefined> => {
+  const readInTime = (name: string): Promise<State> => {
     const reading = fetchState(name);
     const state = withTimeout(clock, READ_TIMEOUT_MS, reading).then((read) => read?.value);
     const at = clock.now();
@@ -68,12 +57,19 @@ export const createSharedStates = (parts: {
   };
 
   return {
-    read: (name) => {
+    /** At most two seconds old; undefined, as for a closed breaker, when the store does not answer in time. */
+    read: (name: string): Promise<State> => {
       const known = readings.get(name);
       return known && clock.now() - known.at < FRESH_MS ? known.state : readInTime(name);
     },
-    known: (name) => latest.get(name),
-    transition: async (name, next, seen) => {
+    /** What was read or written last, without waiting. */
+    known: (name: string): State => latest.get(name),
+    /** Writes the transition that follows version `seen`; undefined if it could not be, or came too late. */
+    transition: async (
+      name: string,
+      next: Omit<BreakerState, 'version'>,
+      seen: number,
+    ): Promise<State> => {
       const state = { ...next, version: seen + 1 };
       const set = () =>
         readings.set(name, { at: clock.now(), state: Promise.resolve(keep(name, state)) });
@@ -90,7 +86,8 @@ export const createSharedStates = (parts: {
       forget(name);
       return undefined;
     },
-    takeProbe: async (name) => {
+    /** Returns whether this process got the one probe of a half-open breaker. */
+    takeProbe: async (name: string): Promise<boolean> => {
       const now = clock.now();
       const taking = store.takeProbe(name, now, now + PROBE_MS);
       return (await tryFor(clock, READ_TIMEOUT_MS, taking))?.value ?? true;

@@ -182,24 +182,6 @@ describe('a request', () => {
 });
 
 describe('a response', () => {
-  test('a response carries cookies and repeated headers', async () => {
-    const server = await startServer({
-      ...HOST,
-      handler: async (_event, stream) => {
-        const prelude = {
-          statusCode: 201,
-          multiValueHeaders: { 'x-many': ['1', '2'] },
-          cookies: ['a=1', 'b=2'],
-        };
-        awslambda.HttpResponseStream.from(stream, prelude).end('done');
-      },
-    });
-    opened.push(server);
-    const sent = await send(server.url, '/');
-    expect(sent).toMatchObject({ status: 201, text: 'done' });
-    expect(sent.headers).toMatchObject({ 'x-many': '1, 2', 'set-cookie': ['a=1', 'b=2'] });
-  });
-
   test('a handler that throws makes a 502 with ids', async () => {
     const server = await startServer({
       ...HOST,
