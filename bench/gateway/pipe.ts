@@ -34,15 +34,8 @@ const forward = (request: IncomingMessage, response: ServerResponse) => {
 
 /** About as long as those of a meter and of a record. */
 const WRITE: DynamoCalls['UpdateItem']['input'] = {
-  ...{ TableName: 'meters', Key: { pk: 'pipe' }, ReturnValues: 'ALL_NEW' },
-  UpdateExpression: `SET ${Array.from({ length: 12 }, (_, at) => `#m${at} = :m${at}`).join(', ')}`,
-  ExpressionAttributeNames: Object.fromEntries(
-    Array.from({ length: 12 }, (_, at) => [`#m${at}`, `member${at}`]),
-  ),
-  ExpressionAttributeValues: Object.fromEntries(
-    Array.from({ length: 12 }, (_, at) => [`:m${at}`, at]),
-  ),
-  ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  ...{ TableName: 'meters', Key: { pk: 'pipe' } },
+  write: { set: Object.fromEntries(Array.from({ length: 12 }, (_, at) => [`member${at}`, at])) },
 };
 
 const createMetered = (address: string): typeof forward => {

@@ -7,13 +7,13 @@ import {
 } from '../../lambdas/stores/dynamo/dynamo-client.ts';
 import { type Clock, HOUR_MS } from '../../lambdas/support/clock.ts';
 import { PARTITION_KEY, SORT_KEY } from '../../lambdas/tables.ts';
-import { afterWrite } from './expressions.ts';
 import {
   DatabaseError,
   type ItemDatabase,
   type ItemPlace,
   type ItemRange,
 } from './item-database.ts';
+import { afterWrite } from './write.ts';
 
 /** Items of a page; of DynamoDB a page is a megabyte. */
 const PAGE = 500;
@@ -28,35 +28,9 @@ const keyOf = (item: Item): Item => ({
   ...(item[SORT_KEY] !== undefined && { [SORT_KEY]: item[SORT_KEY] }),
 });
 
-/** The conditions that stores set on keys. */
-const KEY_CONDITION =
-  /^#\w+ = (?<partition>:\w+)(?: AND #\w+ (?<operator>=|>|BETWEEN) (?<from>:\w+)(?: AND (?<to>:\w+))?)?$/;
-
-type Query = DynamoCalls['Query']['input'];
-
-const rangeOf = (query: Query): Omit<ItemRange, 'limit'> => {
-  const { KeyConditionExpression, ExpressionAttributeValues: values = {} } = query;
-  const {
-    partition = '',
-    operator,
-    from = '',
-    to = '',
-  } = KEY_CONDITION.exec(KeyConditionExpression)?.groups ?? {};
-  const textOf = (name: string): string => String(values[name]);
-  const range = {
-    partition: textOf(partition),
-    after: query.ExclusiveStartKey && placeOf(query.ExclusiveStartKey),
-    isDescending: query.ScanIndexForward === false,
-  };
-  if (operator === undefined) return range;
-  // The next text in order.
-  if (operator === '>') return { ...range, from: `${textOf(from)}\0` };
-  return { ...range, from: textOf(from), to: textOf(operator === '=' ? from : to) };
-};
-
-const projected = ({ ProjectionExpression, ExpressionAttributeNames: names = {} }: Query) => {
-  const name = names[ProjectionExpression ?? ''];
-  return (item: Item): Item => (name === undefined ? item : { [name]: item[name] });
+const rangeOf = (query: DynamoCalls['Query']['input'], limit: number): ItemRange => {
+  const { partition, from, to, isDescending = false, ExclusiveStartKey: last } = query;
+  return { partition, from, to, isDescending, limit, after: last && placeOf(last) };
 };
 
 const pageOf = (items: Item[], limit: number) => {
@@ -76,7 +50,7 @@ type Calls = {
 
 const callsOn = (database: ItemDatabase): Calls => ({
   GetItem: async ({ TableName, Key }) => ({ Item: await database.read(TableName, placeOf(Key)) }),
-  UpdateItem: async ({ TableName, Key, ...write }) => {
+  UpdateItem: async ({ TableName, Key, write }) => {
     let before: Item | undefined;
     let after: Item | undefined;
     const change = (item: Item | undefined): Item | undefined => {
@@ -91,20 +65,20 @@ const callsOn = (database: ItemDatabase): Calls => ({
     } catch (cause) {
       throw cause instanceof DatabaseError ? refused(cause) : cause;
     }
-    if (after) return write.ReturnValues === 'NONE' ? {} : { Attributes: after };
+    if (after) return write.returns === 'NONE' ? {} : { Attributes: after };
     throw new DynamoError('ConditionalCheckFailedException', {
       ...{ status: 400, item: before },
       cause: undefined,
     });
   },
   Query: async (query) => {
-    const { Limit: limit = PAGE, IndexName } = query;
-    const range = { ...rangeOf(query), limit };
-    const items = await (IndexName === undefined
-      ? database.range(query.TableName, range)
-      : database.keysOfProject(query.TableName, range));
-    const { Items, LastEvaluatedKey } = pageOf(items, limit);
-    return { Items: Items.map(projected(query)), LastEvaluatedKey };
+    const { TableName, index, attribute, limit = PAGE } = query;
+    const range = rangeOf(query, limit);
+    const items = await database[index ? 'keysOfProject' : 'range'](TableName, range);
+    const page = pageOf(items, limit);
+    return attribute === undefined
+      ? page
+      : { ...page, Items: items.map((item) => ({ [attribute]: item[attribute] })) };
   },
   Scan: async ({ TableName, ExclusiveStartKey }) => {
     const after = ExclusiveStartKey && placeOf(ExclusiveStartKey);

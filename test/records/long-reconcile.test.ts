@@ -91,7 +91,7 @@ const slow = (
   call: (operation, input) => {
     const text = JSON.stringify(input);
     clock.advance(msOf({ operation, input } as Call, text));
-    const asked = operation === 'Query' && isPaged(text) ? { ...input, Limit: 1 } : input;
+    const asked = operation === 'Query' && isPaged(text) ? { ...input, limit: 1 } : input;
     return dynamo.client.call(operation, asked);
   },
 });

@@ -8,15 +8,16 @@ import {
 import {
   DynamoDBDocumentClient,
   GetCommand,
+  type GetCommandInput,
   QueryCommand,
+  type QueryCommandInput,
   ScanCommand,
+  type ScanCommandInput,
   UpdateCommand,
+  type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
-import {
-  type AttributeMap,
-  DYNAMO_TIMEOUTS,
-  fromAttributes,
-} from '../../lambdas/stores/dynamo/client.ts';
+import { type AttributeMap, fromAttributes } from '../../lambdas/stores/dynamo/attributes.ts';
+import { DYNAMO_TIMEOUTS, REQUESTS } from '../../lambdas/stores/dynamo/client.ts';
 import {
   type DynamoCalls,
   type DynamoClient,
@@ -52,11 +53,25 @@ type Send = {
   ) => Promise<DynamoCalls[Operation]['output']>;
 };
 
+const BAGS = ['Key', 'ExpressionAttributeValues', 'ExclusiveStartKey'];
+
+/** The SDK gives values their form again. */
+const plain = (request: object): object =>
+  Object.fromEntries(
+    Object.entries(request).map(([name, member]) =>
+      BAGS.includes(name) && member ? [name, fromAttributes(member)] : [name, member],
+    ),
+  );
+
 const SEND: Send = {
-  GetItem: (client, input) => client.send(new GetCommand(input)),
-  UpdateItem: (client, input) => client.send(new UpdateCommand(input)),
-  Query: (client, input) => client.send(new QueryCommand(input)),
-  Scan: (client, input) => client.send(new ScanCommand(input)),
+  GetItem: (client, input) =>
+    client.send(new GetCommand(plain(REQUESTS.GetItem(input)) as GetCommandInput)),
+  UpdateItem: (client, input) =>
+    client.send(new UpdateCommand(plain(REQUESTS.UpdateItem(input)) as UpdateCommandInput)),
+  Query: (client, input) =>
+    client.send(new QueryCommand(plain(REQUESTS.Query(input)) as QueryCommandInput)),
+  Scan: (client, input) =>
+    client.send(new ScanCommand(plain(REQUESTS.Scan(input)) as ScanCommandInput)),
 };
 
 /** The document client unmarshalls responses but not errors. */

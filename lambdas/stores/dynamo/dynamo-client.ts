@@ -1,40 +1,34 @@
 import type { Clock } from '../../support/clock.ts';
+import type { KEYS_BY_PROJECT } from '../../tables.ts';
+import type { Write } from './item-write.ts';
 
 export type Item = Record<string, unknown>;
 
 type Keyed = { TableName: string; Key: Item };
-type Expressions = {
-  ExpressionAttributeNames?: Record<string, string> | undefined;
-  ExpressionAttributeValues?: Item | undefined;
-};
 type Pages = { TableName: string; ExclusiveStartKey?: Item | undefined };
 type Page = { Items?: Item[] | undefined; LastEvaluatedKey?: Item | undefined };
 
-/** The operations that stores use, in DynamoDB's words, with plain values in place of attribute values. */
+/** Items of a partition in the order of their sort keys; both bounds are included. */
+export type RangeQuery = {
+  partition: string;
+  from?: string | undefined;
+  /** With `from` only. */
+  to?: string | undefined;
+  /** Its items are up to a second behind. @default the table, strongly consistent */
+  index?: typeof KEYS_BY_PROJECT;
+  /** @default false */
+  isDescending?: boolean;
+  /** The one attribute that is read. @default all */
+  attribute?: string;
+  /** Items of a page. @default a megabyte of them */
+  limit?: number | undefined;
+};
+
+/** The operations that stores use. What they write and look for is data, which a client puts in the words of its database. */
 export type DynamoCalls = {
   GetItem: { input: Keyed & { ConsistentRead: boolean }; output: { Item?: Item | undefined } };
-  UpdateItem: {
-    input: Keyed &
-      Expressions & {
-        UpdateExpression: string;
-        ConditionExpression?: string | undefined;
-        ReturnValues: 'ALL_NEW' | 'NONE';
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD';
-      };
-    output: { Attributes?: Item | undefined };
-  };
-  Query: {
-    input: Pages &
-      Expressions & {
-        IndexName?: string;
-        KeyConditionExpression: string;
-        ProjectionExpression?: string | undefined;
-        Limit?: number | undefined;
-        ScanIndexForward?: boolean;
-        ConsistentRead?: boolean;
-      };
-    output: Page;
-  };
+  UpdateItem: { input: Keyed & { write: Write }; output: { Attributes?: Item | undefined } };
+  Query: { input: Pages & RangeQuery; output: Page };
   Scan: { input: Pages; output: Page };
 };
 export type DynamoOperation = keyof DynamoCalls;

@@ -1,5 +1,4 @@
 import { TTL_ATTRIBUTE } from '../../tables.ts';
-import type { DynamoCalls } from './dynamo-client.ts';
 
 type Comparison = '=' | '<>' | '<' | '<=' | '>' | '>=';
 
@@ -63,12 +62,19 @@ export const joined = (one: Write, other: Write): Write => ({
   conditions: [...(one.conditions ?? []), ...(other.conditions ?? [])],
 });
 
-const attributeIn = (operand: unknown): string | undefined =>
+/** The attribute to which a condition compares another one. */
+export const attributeIn = (operand: unknown): string | undefined =>
   typeof operand === 'object' && operand !== null && 'attribute' in operand
     ? String(operand.attribute)
     : undefined;
 
 const OR_ABSENT = ' or absent';
+
+/** The comparison of an operator, and whether the attribute may be absent. */
+export const comparisonIn = (operator: string): { comparison: string; orAbsent: boolean } =>
+  operator.endsWith(OR_ABSENT)
+    ? { comparison: operator.slice(0, -OR_ABSENT.length), orAbsent: true }
+    : { comparison: operator, orAbsent: false };
 
 /** Placeholders by their index: a text that is made for each write costs as much as the rest of its expression. */
 const placeholders = (prefix: string) => {
@@ -81,13 +87,8 @@ const placeholders = (prefix: string) => {
 const nameAt = placeholders('#n');
 const valueAt = placeholders(':v');
 
-type Expressed = Omit<
-  DynamoCalls['UpdateItem']['input'],
-  'TableName' | 'Key' | 'ReturnValuesOnConditionCheckFailure'
->;
-
-/** The write in DynamoDB's words, made in one walk over it. */
-export const expressed = (write: Write): Expressed => {
+/** The write in DynamoDB's words, made in one walk over it; `form`: what it takes for a value. */
+export const expressed = (write: Write, form: (value: unknown) => unknown) => {
   const { set, remove = [], add, conditions = [], returns = 'ALL_NEW' } = write;
   const attributes: string[] = [];
   const names: Record<string, string> = {};
@@ -103,7 +104,7 @@ export const expressed = (write: Write): Expressed => {
   const value = (given: unknown): string => {
     const placeholder = valueAt(bound);
     bound += 1;
-    values[placeholder] = given;
+    values[placeholder] = form(given);
     return placeholder;
   };
   const all = (list: Condition[]): string => list.map(test).join(' AND ');
@@ -116,9 +117,9 @@ export const expressed = (write: Write): Expressed => {
     if (operator === 'lacks') return `NOT contains(${left}, ${value(right)})`;
     const other = attributeIn(right);
     const operand = other === undefined ? value(right) : name(other);
-    return operator.endsWith(OR_ABSENT)
-      ? `(attribute_not_exists(${left}) OR ${left} ${operator.slice(0, -OR_ABSENT.length)} ${operand})`
-      : `${left} ${operator} ${operand}`;
+    const { comparison, orAbsent } = comparisonIn(operator);
+    const compares = `${left} ${comparison} ${operand}`;
+    return orAbsent ? `(attribute_not_exists(${left}) OR ${compares})` : compares;
   };
   let update = '';
   let verb = 'SET ';

@@ -1,3 +1,4 @@
+import { listOf } from '../../support/async-lists.ts';
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import {
   boolean,
@@ -125,6 +126,8 @@ const changeWrite = (seen: unknown, changed: KeyRecord, { name }: KeyChange): Wr
   ],
 });
 
+const keysOf = (projectId: string) => ({ index: KEYS_BY_PROJECT, partition: projectId });
+
 export const createDynamoKeyReader = (options: TableOptions): RouterStores['keys'] => {
   const table = createTable(options);
   return {
@@ -133,8 +136,8 @@ export const createDynamoKeyReader = (options: TableOptions): RouterStores['keys
       return item && readKey(item);
     },
     listKeys: async (projectId) => {
-      const { indexName, partitionKey } = KEYS_BY_PROJECT;
-      return (await table.query({ indexName, partitionKey, value: projectId })).map(readKey);
+      const pages = await listOf(table.range(keysOf(projectId)));
+      return pages.flat().map(readKey);
     },
   };
 };
@@ -165,18 +168,15 @@ export const createDynamoKeyStore = (options: TableOptions): KeyStore => {
       return (await table.read(hash))?.keyId === record.keyId;
     },
     readKeys: async function* (projectId, after) {
-      const { indexName, partitionKey, sortKey } = KEYS_BY_PROJECT;
-      const index = { indexName, partitionKey, value: projectId };
-      const sort =
-        after === undefined ? {} : { sort: { key: sortKey, is: '>', value: after } as const };
-      for await (const items of table.pages({ ...index, ...sort, limit: PAGE })) {
+      // The next text in order.
+      const from = after && `${after}\0`;
+      for await (const items of table.range({ ...keysOf(projectId), from, limit: PAGE })) {
         yield* items.map(readKey);
       }
     },
     findKeyById: async (projectId, keyId) => {
-      const { indexName, partitionKey, sortKey } = KEYS_BY_PROJECT;
-      const sort = { key: sortKey, is: '=', value: keyId } as const;
-      const [item] = await table.query({ indexName, partitionKey, value: projectId, sort });
+      const range = { ...keysOf(projectId), from: keyId, to: keyId };
+      const [item] = (await listOf(table.range(range))).flat();
       return item && readKey(item);
     },
     changeKey: async (hash, change) => {

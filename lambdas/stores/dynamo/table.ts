@@ -2,10 +2,18 @@ import { listOf } from '../../support/async-lists.ts';
 import { pause } from '../../support/clock.ts';
 import { PARTITION_KEY, SORT_KEY } from '../../tables.ts';
 import { StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
-import { type DynamoCalls, type DynamoClient, DynamoError, type Item } from './dynamo-client.ts';
-import { expressed, type Write } from './item-write.ts';
+import {
+  type DynamoCalls,
+  type DynamoClient,
+  DynamoError,
+  type Item,
+  type RangeQuery,
+} from './dynamo-client.ts';
+import type { Write } from './item-write.ts';
 
-export type { Item };
+export type { Item, RangeQuery };
+
+type Page = DynamoCalls['Scan']['output'];
 
 /** Key of an item: the partition, and in a sorted table the sort key as well. */
 export type ItemKey = string | { partition: string; sort: string };
@@ -32,39 +40,10 @@ export type Table = {
    */
   read(key: ItemKey, options?: { mayBeStale: boolean }): Promise<Item | undefined>;
   apply(key: ItemKey, write: Write): Promise<WriteResult>;
-  /** Pages of a partition of a sorted table, strongly consistent. */
-  range(query: RangeQuery): AsyncGenerator<Item[], void, void>;
-  /** Pages of a partition of an index, sorted; eventually consistent. */
-  pages(index: PartitionQuery): AsyncGenerator<Item[], void, void>;
-  /** All of them. */
-  query(index: PartitionQuery): Promise<Item[]>;
+  /** Pages of a partition; `firstPage`: items of the first one. */
+  range(query: RangeQuery & { firstPage?: number }): AsyncGenerator<Item[], void, void>;
   /** All pages of the table; eventually consistent. */
   scan(): Promise<Item[]>;
-};
-
-type Page = DynamoCalls['Scan']['output'];
-
-/** Items of `partition` whose sort key is between `from` and `to`, both included. */
-export type RangeQuery = {
-  partition: string;
-  from: string;
-  to: string;
-  /** @default false */
-  isDescending?: boolean;
-  /** The one attribute that is read. @default all */
-  attribute?: string;
-  /** Items of the first page; a later one, and the first by default, is a megabyte. */
-  firstPage?: number;
-};
-
-export type PartitionQuery = {
-  indexName: string;
-  partitionKey: string;
-  value: string;
-  /** Only items whose sort key is this, or is after it. */
-  sort?: { key: string; is: '=' | '>'; value: string };
-  /** Items of a page; without it, a megabyte. */
-  limit?: number;
 };
 
 const keyOf = (key: ItemKey): Record<string, string> =>
@@ -151,73 +130,32 @@ const applyWrite = async (
 /** Reads and conditional writes of one table; the only code that calls DynamoDB. @throws StoreUnavailable */
 export const createTable = (options: TableOptions): Table => {
   const { client, tableName } = options;
-  const allPages = async (page: (from: Item | undefined) => Promise<Page>): Promise<Item[]> => {
-    const items: Item[] = [];
-    let from: Item | undefined;
-    do {
-      const { output } = await send(client, () => page(from));
-      const { Items = [], LastEvaluatedKey } = output;
-      items.push(...Items);
-      from = LastEvaluatedKey;
-    } while (from);
-    return items;
-  };
-  const pages: Table['pages'] = async function* ({ indexName, partitionKey, value, sort, limit }) {
-    const query = {
-      TableName: tableName,
-      IndexName: indexName,
-      KeyConditionExpression: sort ? `#key = :value AND #sort ${sort.is} :sort` : '#key = :value',
-      ExpressionAttributeNames: { '#key': partitionKey, ...(sort && { '#sort': sort.key }) },
-      ExpressionAttributeValues: { ':value': value, ...(sort && { ':sort': sort.value }) },
-      Limit: limit,
-    };
+  async function* pages(page: (from: Item | undefined) => Promise<Page>) {
     let next: Item | undefined;
     do {
-      const { output } = await send(client, () =>
-        client.call('Query', { ...query, ExclusiveStartKey: next }),
-      );
+      const { output } = await send(client, () => page(next));
       yield output.Items ?? [];
       next = output.LastEvaluatedKey;
     } while (next);
-  };
+  }
   return {
     read: async (key, { mayBeStale } = { mayBeStale: false }) => {
       const input = { TableName: tableName, Key: keyOf(key), ConsistentRead: !mayBeStale };
       return (await send(client, () => client.call('GetItem', input))).output.Item;
     },
-    apply: (key, write) =>
-      applyWrite(options, {
-        TableName: tableName,
-        Key: keyOf(key),
-        ...expressed(write),
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      }),
-    range: async function* ({ partition, from, to, isDescending = false, attribute, firstPage }) {
-      let next: Item | undefined;
-      do {
-        const input = {
-          TableName: tableName,
-          KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :to',
-          ProjectionExpression: attribute && '#only',
-          ExpressionAttributeNames: {
-            '#pk': PARTITION_KEY,
-            '#sk': SORT_KEY,
-            ...(attribute && { '#only': attribute }),
-          },
-          ExpressionAttributeValues: { ':pk': partition, ':from': from, ':to': to },
-          ScanIndexForward: !isDescending,
-          ConsistentRead: true,
-          ExclusiveStartKey: next,
-          Limit: next ? undefined : firstPage,
-        };
-        const { output } = await send(client, () => client.call('Query', input));
-        yield output.Items ?? [];
-        next = output.LastEvaluatedKey;
-      } while (next);
+    apply: (key, write) => applyWrite(options, { TableName: tableName, Key: keyOf(key), write }),
+    range: ({ firstPage, ...query }) =>
+      pages((from) =>
+        client.call('Query', {
+          ...{ TableName: tableName, ExclusiveStartKey: from, ...query },
+          limit: from ? query.limit : (firstPage ?? query.limit),
+        }),
+      ),
+    scan: async () => {
+      const all = pages((from) =>
+        client.call('Scan', { TableName: tableName, ExclusiveStartKey: from }),
+      );
+      return (await listOf(all)).flat();
     },
-    pages,
-    query: async (index) => (await listOf(pages(index))).flat(),
-    scan: () =>
-      allPages((from) => client.call('Scan', { TableName: tableName, ExclusiveStartKey: from })),
   };
 };

@@ -55,15 +55,12 @@ const withHistory = (client: DynamoClient, keys: number): DynamoClient => {
     };
   };
   const call: DynamoClient['call'] = async (operation, input) => {
-    const {
-      ':pk': partition,
-      ':from': from,
-      ':to': to,
-    } = 'ExpressionAttributeValues' in input ? (input.ExpressionAttributeValues ?? {}) : {};
-    const isRows = String(partition).startsWith(`${PROJECT}|20`) && String(from).startsWith('d|');
-    if (operation !== 'Query' || !isRows) return client.call(operation, input);
-    const start = 'ExclusiveStartKey' in input ? input.ExclusiveStartKey?.[SORT_KEY] : undefined;
-    return pageOf(String(partition), String(from), String(to), start as string | undefined);
+    if (!('partition' in input)) return client.call(operation, input);
+    const { partition, from = '', to = '', ExclusiveStartKey: start } = input;
+    if (!partition.startsWith(`${PROJECT}|20`) || !from.startsWith('d|')) {
+      return client.call(operation, input);
+    }
+    return pageOf(partition, from, to, start?.[SORT_KEY] as string | undefined);
   };
   return { ...client, call };
 };

@@ -183,17 +183,8 @@ test('items whose time is over are removed, and others stay', async () => {
   const client = createDatabaseClient(database, systemClock);
   const write = (pk: string, ttl: number) =>
     client.call('UpdateItem', {
-      ...{
-        TableName: 'meters',
-        Key: { pk },
-        UpdateExpression: 'SET #ttl = :ttl',
-        ReturnValues: 'NONE',
-      },
-      ...{
-        ExpressionAttributeNames: { '#ttl': 'expiresAtSeconds' },
-        ExpressionAttributeValues: { ':ttl': ttl },
-      },
-      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      ...{ TableName: 'meters', Key: { pk } },
+      write: { set: { expiresAtSeconds: ttl }, returns: 'NONE' },
     });
   await write('old', 1_000);
   await write('new', 2_000);

@@ -1,5 +1,5 @@
-import type { DynamoCalls, Item } from '../../lambdas/stores/dynamo/dynamo-client.ts';
-import { createLruCache, type LruCache } from '../../lambdas/support/lru-cache.ts';
+import type { Item } from '../../../lambdas/stores/dynamo/dynamo-client.ts';
+import { createLruCache, type LruCache } from '../../../lambdas/support/lru-cache.ts';
 import { type Condition, compileCondition } from './conditions.ts';
 import {
   createReader,
@@ -14,16 +14,15 @@ import {
 } from './expression-reader.ts';
 
 /**
- * The part of DynamoDB's expression language that the stores use, evaluated on plain values: what a stored item means does
- * not depend on where it is stored. test/local/database/expressions.test.ts compares it with a DynamoDB.
+ * The part of DynamoDB's expression language that the stores of this release and the one before use, evaluated on plain
+ * values, for simulations of a table.
  */
-type Write = Pick<
-  DynamoCalls['UpdateItem']['input'],
-  | 'UpdateExpression'
-  | 'ConditionExpression'
-  | 'ExpressionAttributeNames'
-  | 'ExpressionAttributeValues'
->;
+type Write = {
+  UpdateExpression: string;
+  ConditionExpression?: string | undefined;
+  ExpressionAttributeNames?: Record<string, string> | undefined;
+  ExpressionAttributeValues?: Item | undefined;
+};
 
 /** Changes `after`; right-hand sides see the item as it was. */
 type Action = (scope: Scope, after: Item) => void;

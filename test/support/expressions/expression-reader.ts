@@ -1,4 +1,4 @@
-import { DynamoError, type Item } from '../../lambdas/stores/dynamo/dynamo-client.ts';
+import { DynamoError, type Item } from '../../../lambdas/stores/dynamo/dynamo-client.ts';
 
 /** What placeholders of an expression stand for. */
 export type Scope = { item: Item; names: Record<string, string>; values: Item };
