@@ -34,9 +34,11 @@ export type CachedLookup<Value> = {
 export const createCachedLookup = <Value>({
   find,
   clock,
+  freshMs = FRESH_MS,
 }: {
   find: (id: string) => Promise<Value | undefined>;
   clock: Clock;
+  freshMs?: number;
 }): CachedLookup<Value> => {
   // Separate caches, so that a flood of invalid keys cannot evict valid ones.
   const present = createLruCache<Entry<Value>>(MAX_ENTRIES);
@@ -52,7 +54,7 @@ export const createCachedLookup = <Value>({
     (isAbsent ? absent : present).set(id, {
       value,
       readAt,
-      refreshAt: readAt + (isAbsent ? ABSENT_FRESH_MS : FRESH_MS),
+      refreshAt: readAt + (isAbsent ? ABSENT_FRESH_MS : freshMs),
     });
     return value;
   };
