@@ -31,7 +31,7 @@ const PIXEL =
 
 type Case = { name: string; input: Json[]; tools?: Json[]; stream?: boolean; gives: string };
 
-/** What the specification's own suite asks of an endpoint without a store. */
+/** What the specification's own suite asks of an endpoint without a store; test/state/open-responses.test.ts has the others. */
 const CASES: Case[] = [
   { name: 'a text', input: [message('user', 'say Hello to you.')], gives: 'message' },
   {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { post, useRouter } from '../support/local.ts';
 import { modelOn, targetAt } from '../support/models.ts';
@@ -6,6 +7,8 @@ import { type Json, parseJson, readSse } from '../support/sse-text.ts';
 import { WIRES } from '../support/wires.ts';
 
 /** The two cases of the specification's suite that need the state, judged by its schema. */
+const CONVERSATION = 'a conversation by previous_response_id';
+const RESULT = 'the result of a call of an earlier response';
 const models = WIRES.map((protocol) =>
   modelOn([targetAt('https://upstream.example', { protocol, upstream: protocol })], {
     id: `state/${protocol}`,
@@ -39,7 +42,7 @@ describe.each(WIRES)('an upstream that speaks %s', (protocol) => {
   const model = `state/${protocol}`;
 
   test.each([false, true])(
-    'Open Responses: a conversation by previous_response_id is valid, streamed %s',
+    `Open Responses: ${CONVERSATION} is valid, streamed %s`,
     async (stream) => {
       const first = await create({ model, stream, input: 'think Hm.\nsay My name is Ada.' });
       const second = await create({
@@ -50,17 +53,23 @@ describe.each(WIRES)('an upstream that speaks %s', (protocol) => {
     },
   );
 
-  test.each([false, true])(
-    'Open Responses: the result of a call of an earlier response is accepted, streamed %s',
-    async (stream) => {
-      const fields = { model, stream, tools: [WEATHER] };
-      const first = await create({ ...fields, input: 'call weather {"city":"Lisbon"}' });
-      const call = (first.output as Json[]).find(({ type }) => type === 'function_call');
-      const second = await create({
-        ...{ ...fields, previous_response_id: first.id },
-        input: [{ type: 'function_call_output', call_id: call?.call_id, output: 'sunny' }],
-      });
-      expect(JSON.stringify(second.output)).toContain('sunny');
-    },
-  );
+  test.each([false, true])(`Open Responses: ${RESULT} is accepted, streamed %s`, async (stream) => {
+    const fields = { model, stream, tools: [WEATHER] };
+    const first = await create({ ...fields, input: 'call weather {"city":"Lisbon"}' });
+    const call = (first.output as Json[]).find(({ type }) => type === 'function_call');
+    const second = await create({
+      ...{ ...fields, previous_response_id: first.id },
+      input: [{ type: 'function_call_output', call_id: call?.call_id, output: 'sunny' }],
+    });
+    expect(JSON.stringify(second.output)).toContain('sunny');
+  });
+});
+
+test('docs/clients.md lists both, on a model of each upstream protocol, and that compaction is not offered', async () => {
+  const page = readFileSync(new URL('../../docs/clients.md', import.meta.url), 'utf8');
+  const marks = WIRES.map(() => '✓').join(' | ');
+  for (const name of [CONVERSATION, RESULT]) expect(page).toContain(`| ${name} | ${marks} |`);
+  const path = '/v1/responses/compact';
+  expect(page).toContain(`Compaction is not offered: \`${path}\` is a 404.`);
+  expect((await post(router(), path, { model: 'state/chat' })).status).toBe(404);
 });

@@ -30,7 +30,7 @@ const section = (language: Language, rows: Row[]): string =>
     ),
   ].join('\n');
 
-/** The requests of test/sdk/open-responses.test.ts, which holds this section to them. */
+/** The requests of test/sdk/open-responses.test.ts and test/state/open-responses.test.ts, which hold this section to them. */
 const OPEN_RESPONSES = [
   'a text',
   'a stream',
@@ -42,13 +42,16 @@ const OPEN_RESPONSES = [
   'an earlier message with a phase',
   'a call and its output',
   'several turns',
+  'a conversation by previous_response_id',
+  'the result of a call of an earlier response',
 ];
 
 const openResponses = (): string[] => [
   '## Open Responses',
   '',
-  'What the suite of [Open Responses](https://www.openresponses.org) asks over HTTP of an endpoint without a store, on a model of each',
-  "upstream protocol: every response and every event is valid by the specification's schema (`test/sdk/open-responses.test.ts`).",
+  'What the suite of [Open Responses](https://www.openresponses.org) asks over HTTP, on a model of each upstream protocol: every response and',
+  "every event is valid by the specification's schema (`test/sdk/open-responses.test.ts`). The last two need a deployment with",
+  '[stored responses](stored-responses.md) (`test/state/open-responses.test.ts`). Compaction is not offered: `/v1/responses/compact` is a 404.',
   '',
   `| Request | ${WIRES.join(' | ')} |`,
   `| --- | ${WIRES.map(() => ':-:').join(' | ')} |`,
