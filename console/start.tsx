@@ -4,6 +4,7 @@ import { localSession, type Session, userSession } from './api/session.ts';
 import { finishSignIn, goToSignIn, hasSignedOut, returnAddress } from './api/sign-in.ts';
 import type { SignIn } from './api/user-pool.ts';
 import { MyUsagePage } from './pages/my-usage.tsx';
+import { Button } from './parts/button.tsx';
 import { Dialog } from './parts/dialog.tsx';
 import { Logo } from './parts/icons.tsx';
 import { hrefOf, useRoute } from './parts/route.ts';
@@ -19,9 +20,9 @@ const SignedOut = ({ signIn, failure }: { signIn: SignIn; failure: ApiFailure | 
     <h1>Model router</h1>
     <p class="quiet">Stage {settings.stage}</p>
     {failure && <FailureBox failure={failure} />}
-    <button type="button" class="button is-primary" onClick={() => void goToSignIn(signIn)}>
+    <Button look="is-primary" onClick={() => void goToSignIn(signIn)}>
       Sign in
-    </button>
+    </Button>
     <a href={hrefOf('my-usage')}>See the usage of a key instead</a>
   </main>
 );
@@ -31,9 +32,7 @@ const WithoutRole = ({ session: { person, signOut } }: { session: Session }) => 
     <Logo />
     <h1>No project is yours yet</h1>
     <p>You are signed in as {person}. Ask an operator to add you to a project.</p>
-    <button type="button" class="button" onClick={signOut}>
-      Sign out
-    </button>
+    <Button onClick={signOut}>Sign out</Button>
     <a href={hrefOf('my-usage')}>See the usage of a key instead</a>
   </main>
 );
@@ -43,9 +42,7 @@ const SignedOutDialog = ({ onClose }: { onClose: () => void }) => (
   <Dialog title="You were signed out" onClose={onClose}>
     <p>Sign in again in a new tab. This page then continues with what you typed.</p>
     <div class="dialog-actions">
-      <button type="button" class="button" onClick={onClose}>
-        Not now
-      </button>
+      <Button onClick={onClose}>Not now</Button>
       <a class="button is-primary" href={returnAddress()} target="_blank" rel="noreferrer">
         Sign in again
       </a>

@@ -1,9 +1,10 @@
 import type { AuditEntry } from '../api/types.ts';
+import { Clip } from '../parts/clip.tsx';
 import { useShared } from '../parts/context.ts';
 import { useFilters } from '../parts/filters.ts';
 import { Page } from '../parts/page.tsx';
 import { More, usePaged } from '../parts/paged.tsx';
-import { Search, useTyped } from '../parts/search.tsx';
+import { FilterSearch } from '../parts/search.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Instant } from '../parts/time.tsx';
@@ -32,15 +33,13 @@ const changesOf = ({ before, after = {} }: AuditEntry): string[] => {
 /** An ARN is long, and its end names the person. */
 export const nameInAudit = (who: string): string => who.slice(who.lastIndexOf('/') + 1);
 
+export const Who = ({ name }: { name: string }) => <Clip text={nameInAudit(name)} title={name} />;
+
 const COLUMNS: Column<AuditEntry>[] = [
   { title: 'Time', cell: ({ at }) => <Instant at={at} />, sort: ({ at }) => at },
   {
     title: 'Who',
-    cell: ({ who }) => (
-      <span class="clip" title={who}>
-        {nameInAudit(who)}
-      </span>
-    ),
+    cell: ({ who }) => <Who name={who} />,
     sort: ({ who }) => nameInAudit(who),
   },
   { title: 'Action', cell: ({ action }) => <code>{action}</code>, sort: ({ action }) => action },
@@ -66,33 +65,33 @@ const COLUMNS: Column<AuditEntry>[] = [
 /** Settings, Audit: who changed what. */
 export const AuditPage = () => {
   const { session, project } = useShared();
-  const { values, change } = useFilters('audit');
+  const { values, bind } = useFilters('audit');
   const { who } = values;
-  const [typed, setTyped] = useTyped(who, (text) => change({ who: text }));
   const audit = usePaged<AuditEntry>(`${project} ${who}`, (cursor) =>
     session.api('audit.list', {}, { project, who, cursor }),
   );
   return (
     <Page title="Audit" subtitle="Who changed what, the last 90 days.">
       <div class="toolbar">
-        <Search label="Part of a name" placeholder="Who" value={typed} onChange={setTyped} />
+        <FilterSearch label="Part of a name" placeholder="Who" {...bind('who')} />
       </div>
       <Shown of={audit}>
-        {({ data, next_cursor: cursor }) =>
-          data.length === 0 && !cursor ? (
-            <Empty icon="audit" title="No changes">
-              <p>Each change of a project, a plan, a key or a member is kept here.</p>
-            </Empty>
-          ) : (
-            <Table
-              look="scroll"
-              caption="Changes"
-              columns={COLUMNS}
-              rows={data}
-              keyOf={({ id }) => id}
-            />
-          )
-        }
+        {({ data, next_cursor: cursor }) => (
+          <Table
+            look="scroll"
+            caption="Changes"
+            columns={COLUMNS}
+            rows={data}
+            keyOf={({ id }) => id}
+            empty={
+              !cursor && (
+                <Empty icon="audit" title="No changes">
+                  <p>Each change of a project, a plan, a key or a member is kept here.</p>
+                </Empty>
+              )
+            }
+          />
+        )}
       </Shown>
       <More of={audit} />
     </Page>

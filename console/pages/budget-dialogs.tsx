@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks';
 import type { Api } from '../api/client.ts';
 import type { Budget } from '../api/types.ts';
-import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
+import { DeleteDialog } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
 import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { SelectField, TextField } from '../parts/field.tsx';
+import type { DialogProps } from '../parts/row-actions.tsx';
 
 type Owner = Pick<Budget, 'scope' | 'project' | 'id'>;
 
@@ -38,27 +39,11 @@ export const nameOf = ({ scope, project, id }: Owner): string => {
 };
 
 const call = (api: Api, verb: 'set' | 'delete', owner: Owner, body = {}): Promise<unknown> => {
-  const { scope, id } = owner;
-  const project = owner.project ?? id;
-  switch (scope) {
-    case 'organisation':
-      return api(`organisation-budgets.${verb}`, {}, body);
-    case 'project':
-      return api(`budgets.${verb}`, { project }, body);
-    case 'key':
-      return api(`key-budgets.${verb}`, { project, key: id }, body);
-    case 'users':
-      return api(`users-budgets.${verb}`, { project }, body);
-    case 'user':
-      return api(`user-budgets.${verb}`, { project, user: id }, body);
-    case 'sessions':
-      return api(`sessions-budgets.${verb}`, { project }, body);
-    case 'session':
-      return api(`session-budgets.${verb}`, { project, session: id }, body);
-  }
+  const { scope, id, project = id } = owner;
+  const parameters = { project, key: id, user: id, session: id };
+  if (scope === 'project') return api(`budgets.${verb}`, parameters, body);
+  return api(`${scope}-budgets.${verb}`, parameters, body);
 };
-
-type DialogProps = { onClose: () => void; onChanged: () => void };
 
 const useAmount = (budget?: Budget) =>
   useForm({ max_usd: String(budget?.max_usd ?? ''), period: budget?.period ?? 'month' });
@@ -109,9 +94,9 @@ export const CreateBudget = (dialog: DialogProps) => {
   );
 };
 
-type BudgetProps = DialogProps & { budget: Budget };
+type BudgetProps = DialogProps & { row: Budget };
 
-export const ChangeBudget = ({ budget, ...dialog }: BudgetProps) => {
+export const ChangeBudget = ({ row: budget, ...dialog }: BudgetProps) => {
   const { session } = useShared();
   const { values, bind } = useAmount(budget);
   const save = async () => {
@@ -135,7 +120,7 @@ export const ChangeBudget = ({ budget, ...dialog }: BudgetProps) => {
 };
 
 /** Pauses or resumes. */
-export const PauseBudget = ({ budget, ...dialog }: BudgetProps) => {
+export const PauseBudget = ({ row: budget, ...dialog }: BudgetProps) => {
   const { session } = useShared();
   const verb = budget.paused ? 'Resume' : 'Pause';
   const change = async () => {
@@ -154,22 +139,17 @@ export const PauseBudget = ({ budget, ...dialog }: BudgetProps) => {
   );
 };
 
-export const DeleteBudget = ({ budget, ...dialog }: BudgetProps) => {
+export const DeleteBudget = ({ row: budget, ...dialog }: BudgetProps) => {
   const { session } = useShared();
-  const remove = async () => {
-    await call(session.api, 'delete', budget);
-    return 'Deleted.';
-  };
   return (
-    <ConfirmDialog
-      title={`Delete the budget of ${nameOf(budget)}?`}
-      action="Delete budget"
-      busyAction="Deleting…"
-      name={budget.id}
-      onSubmit={remove}
+    <DeleteDialog
+      kind="budget"
+      id={budget.id}
+      what={`the budget of ${nameOf(budget)}`}
+      onDelete={() => call(session.api, 'delete', budget)}
       {...dialog}
     >
       <p>Its requests are limited by their other budgets only.</p>
-    </ConfirmDialog>
+    </DeleteDialog>
   );
 };

@@ -1,11 +1,12 @@
 import type { Check } from '../api/types.ts';
 import { useShared } from '../parts/context.ts';
 import { useLoad } from '../parts/load.ts';
+import { Section } from '../parts/page.tsx';
 import { Shown } from '../parts/states.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 
 const CHECK_COLUMNS: Column<Check>[] = [
-  { title: 'Check', cell: ({ check }) => check, sort: ({ check }) => check },
+  { title: 'Check', sort: ({ check }) => check },
   {
     title: 'Result',
     sort: ({ result }) => result,
@@ -21,8 +22,7 @@ export const Configuration = () => {
   const { session } = useShared();
   const checks = useLoad('', () => session.api('checks', {}));
   return (
-    <section class="section">
-      <h2>Configuration</h2>
+    <Section title="Configuration">
       <Shown of={checks}>
         {({ checks: found }) => (
           <Table
@@ -34,6 +34,6 @@ export const Configuration = () => {
           />
         )}
       </Shown>
-    </section>
+    </Section>
   );
 };

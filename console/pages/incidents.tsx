@@ -1,9 +1,11 @@
 import type { Incident } from '../api/types.ts';
+import { Button } from '../parts/button.tsx';
 import { useShared } from '../parts/context.ts';
 import { useEvery } from '../parts/every.ts';
+import { Facts } from '../parts/facts.tsx';
 import { count, plural } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
-import { Page } from '../parts/page.tsx';
+import { Page, Section } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
 import { RunbookLink } from '../parts/runbook-link.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
@@ -65,47 +67,39 @@ const howMany = ({ requests, failed }: Incident): string => {
   return `${plural(requests, 'request')}: ${count(failed)} failed${by}`;
 };
 
-const Facts = ({ incident }: { incident: Incident }) => {
+const IncidentFacts = ({ incident }: { incident: Incident }) => {
   const { models, recovery, runbook, newest_request: newest, held_off_until: until } = incident;
   return (
-    <dl class="facts">
-      <dt>Since</dt>
-      <dd>
-        <Since incident={incident} />
-      </dd>
-      <dt>Hits</dt>
-      <dd>{howMany(incident)}</dd>
-      {incident.key_count > 0 && (
-        <>
-          <dt>Whom</dt>
-          <dd class="tags">
+    <Facts
+      of={{
+        Since: <Since incident={incident} />,
+        Hits: howMany(incident),
+        Whom: incident.key_count > 0 && (
+          <span class="tags">
             <Hit incident={incident} />
-          </dd>
-        </>
-      )}
-      {models.length > 0 && (
-        <>
-          <dt>Models</dt>
-          <dd>{models.join(', ')}</dd>
-        </>
-      )}
-      <dt>What ends it</dt>
-      <dd>
-        {recovery}
-        {until && (
+          </span>
+        ),
+        Models: models.length > 0 && models.join(', '),
+        'What ends it': (
           <>
-            {' '}
-            The target is asked again <Instant at={until} />.
+            {recovery}
+            {until && (
+              <>
+                {' '}
+                The target is asked again <Instant at={until} />.
+              </>
+            )}
           </>
-        )}
-      </dd>
-      <dt>Look at</dt>
-      <dd class="tags">
-        {runbook && <RunbookLink anchor={runbook} />}
-        {newest && <a href={hrefOf('requests', { id: newest })}>The newest request</a>}
-        <a href={requestsOf(incident)}>All its requests</a>
-      </dd>
-    </dl>
+        ),
+        'Look at': (
+          <span class="tags">
+            {runbook && <RunbookLink anchor={runbook} />}
+            {newest && <a href={hrefOf('requests', { id: newest })}>The newest request</a>}
+            <a href={requestsOf(incident)}>All its requests</a>
+          </span>
+        ),
+      }}
+    />
   );
 };
 
@@ -126,15 +120,14 @@ const Card = ({ incident }: { incident: Incident }) => {
         {target ?? incident.models.join(', ')} {error && <span class="quiet mono">{error}</span>}
       </h3>
       <p>{what}</p>
-      <Facts incident={incident} />
+      <IncidentFacts incident={incident} />
     </li>
   );
 };
 
 const Group = ({ title, incidents }: { title: string; incidents: Incident[] }) =>
   incidents.length === 0 ? null : (
-    <section class="section">
-      <h2>{title}</h2>
+    <Section title={title}>
       <ul class="cards-list">
         {incidents.map((incident) => (
           <Card
@@ -143,7 +136,7 @@ const Group = ({ title, incidents }: { title: string; incidents: Incident[] }) =
           />
         ))}
       </ul>
-    </section>
+    </Section>
   );
 
 const Found = ({ data }: { data: Incident[] }) => {
@@ -170,11 +163,7 @@ export const IncidentsPage = () => {
     <Page
       title="Incidents"
       subtitle={loaded.value && <Basis of={loaded.value} />}
-      actions={
-        <button type="button" class="button" onClick={loaded.reload}>
-          Refresh
-        </button>
-      }
+      actions={<Button onClick={loaded.reload}>Refresh</Button>}
     >
       <Shown of={loaded}>{({ data }) => <Found data={data} />}</Shown>
     </Page>

@@ -1,16 +1,13 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, ComponentType, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { asFailure } from '../api/failure.ts';
 import { useShared } from '../parts/context.ts';
 import { announce } from '../parts/notice.tsx';
 import { hrefOf } from '../parts/route.ts';
 import { RowActions } from '../parts/row-actions.tsx';
-import { CreateKey, RevokeKey, RotateKey } from './key-dialogs.tsx';
+import { CreateKey, type KeyProps, RevokeKey, RotateKey } from './key-dialogs.tsx';
 import { EditKey, MoveKey } from './key-settings.tsx';
 import { isEnded, type KeyRow, nameOf } from './keys-data.ts';
-
-const DIALOGS = { rotate: RotateKey, revoke: RevokeKey, edit: EditKey, move: MoveKey };
-type Opened = { kind: 'create' } | { kind: keyof typeof DIALOGS; row: KeyRow };
 
 /** Every environment has the changed key by then. */
 const SETTLED_MS = 15_000;
@@ -26,8 +23,10 @@ export type KeyActions = {
 /** What can be done with the keys of a project; `onChanged` gets each key that a change returns. */
 export const useKeyActions = (project: string, onChanged: (row: KeyRow) => void): KeyActions => {
   const { session } = useShared();
-  const [opened, setOpened] = useState<Opened>();
+  const [dialog, open] = useState<VNode>();
   const [, redraw] = useState(0);
+
+  const props = { project, onChanged, onClose: () => open(undefined) };
 
   const pauseOrResume = async (row: KeyRow) => {
     const isPaused = row.status === 'paused';
@@ -50,15 +49,15 @@ export const useKeyActions = (project: string, onChanged: (row: KeyRow) => void)
 
   const actionsOf = (row: KeyRow) => {
     if (!session.mayChange(project) || isEnded(row)) return null;
-    const open = (kind: keyof typeof DIALOGS) => () => setOpened({ kind, row });
-    const move = { label: 'Move to a plan…', onChoose: open('move') };
-    const edit = { label: 'Edit…', onChoose: open('edit') };
+    const opens = (Dialog: ComponentType<KeyProps>) => () => open(<Dialog {...props} row={row} />);
+    const move = { label: 'Move to a plan…', onChoose: opens(MoveKey) };
+    const edit = { label: 'Edit…', onChoose: opens(EditKey) };
     // Its successor is the key to rotate.
     const isReplaced = row.replaced_by !== undefined;
     return (
       <RowActions
         name={nameOf(row)}
-        main={isReplaced ? edit : { label: 'Rotate', onChoose: open('rotate') }}
+        main={isReplaced ? edit : { label: 'Rotate', onChoose: opens(RotateKey) }}
         more={[
           ...(isReplaced ? [] : [edit]),
           ...(session.isOperator ? [move] : []),
@@ -72,22 +71,11 @@ export const useKeyActions = (project: string, onChanged: (row: KeyRow) => void)
               location.hash = hrefOf('requests', { project, key: row.id });
             },
           },
-          { label: 'Revoke…', isDangerous: true, onChoose: open('revoke') },
+          { label: 'Revoke…', isDangerous: true, onChoose: opens(RevokeKey) },
         ]}
       />
     );
   };
 
-  const dialogOf = (shown: Opened) => {
-    const props = { project, onChanged, onClose: () => setOpened(undefined) };
-    if (shown.kind === 'create') return <CreateKey {...props} />;
-    const KeyDialog = DIALOGS[shown.kind];
-    return <KeyDialog {...props} row={shown.row} />;
-  };
-
-  return {
-    create: () => setOpened({ kind: 'create' }),
-    actionsOf,
-    dialog: opened && dialogOf(opened),
-  };
+  return { create: () => open(<CreateKey {...props} />), actionsOf, dialog };
 };

@@ -2,10 +2,11 @@ import type { AuditEntry, Key } from '../api/types.ts';
 import { Bars } from '../parts/bars.tsx';
 import { useShared } from '../parts/context.ts';
 import { Copied } from '../parts/copy.tsx';
+import { Facts } from '../parts/facts.tsx';
 import { costText, count, plural } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
 import { Meter } from '../parts/meter.tsx';
-import { Page } from '../parts/page.tsx';
+import { Page, Section } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
 import { Empty, Shown } from '../parts/states.tsx';
 import { Instant } from '../parts/time.tsx';
@@ -28,56 +29,45 @@ const ownLimitsOf = ({ rpm, quota, concurrency }: Key): string =>
     .filter(Boolean)
     .join(', ');
 
-const Facts = ({ row }: { row: KeyRow }) => {
+const KeyFacts = ({ row }: { row: KeyRow }) => {
   const { counts, models, project, replaced_by: successor } = row;
   return (
-    <dl class="facts">
-      <dt>Key</dt>
-      <dd>
-        <code>{row.start}…</code> <Copied text={row.id} label="the key id" />
-      </dd>
-      <dt>Plan</dt>
-      <dd>{row.plan}</dd>
-      <dt>Own limits</dt>
-      <dd>{ownLimitsOf(row) || 'those of the plan'}</dd>
-      <dt>Models</dt>
-      <dd>{models ? models.join(', ') : 'those of the plan'}</dd>
-      {counts?.quota !== undefined && (
-        <>
-          <dt>This {counts.period}</dt>
-          <dd>
+    <Facts
+      of={{
+        Key: (
+          <>
+            <code>{row.start}…</code> <Copied text={row.id} label="the key id" />
+          </>
+        ),
+        Plan: row.plan,
+        'Own limits': ownLimitsOf(row) || 'those of the plan',
+        Models: models ? models.join(', ') : 'those of the plan',
+        [`This ${counts?.period}`]: counts?.quota !== undefined && (
+          <>
             <Meter used={counts.used ?? 0} limit={counts.quota} />
             {counts.resets_at && (
               <span class="quiet">
                 resets <Instant at={counts.resets_at} />
               </span>
             )}
-          </dd>
-        </>
-      )}
-      {counts?.rpm !== undefined && (
-        <>
-          <dt>This minute</dt>
-          <dd>
-            {count(counts.used_this_minute ?? 0)} / {count(counts.rpm)}
-          </dd>
-        </>
-      )}
-      <dt>Last used</dt>
-      <dd>{counts?.last_used_at ? <Instant at={counts.last_used_at} isRelative /> : 'never'}</dd>
-      <dt>Expires</dt>
-      <dd>{row.expires_at ? <Instant at={row.expires_at} /> : 'never'}</dd>
-      {successor && (
-        <>
-          <dt>Replaced by</dt>
-          <dd>
-            <a class="mono" href={hrefOf('keys', { id: successor, project })}>
-              {successor}
-            </a>
-          </dd>
-        </>
-      )}
-    </dl>
+          </>
+        ),
+        'This minute':
+          counts?.rpm !== undefined &&
+          `${count(counts.used_this_minute ?? 0)} / ${count(counts.rpm)}`,
+        'Last used': counts?.last_used_at ? (
+          <Instant at={counts.last_used_at} isRelative />
+        ) : (
+          'never'
+        ),
+        Expires: row.expires_at ? <Instant at={row.expires_at} /> : 'never',
+        'Replaced by': successor && (
+          <a class="mono" href={hrefOf('keys', { id: successor, project })}>
+            {successor}
+          </a>
+        ),
+      }}
+    />
   );
 };
 
@@ -146,12 +136,11 @@ export const KeyPage = ({ project, id }: { project: string; id: string }) => {
       <Shown of={row}>
         {(shown) => (
           <div class="panel is-padded">
-            <Facts row={shown} />
+            <KeyFacts row={shown} />
           </div>
         )}
       </Shown>
-      <section class="section">
-        <h2>The last {DAYS} days</h2>
+      <Section title={`The last ${DAYS} days`}>
         <Shown of={usage}>
           {(loaded) => (
             <div class="panel is-padded">
@@ -163,29 +152,30 @@ export const KeyPage = ({ project, id }: { project: string; id: string }) => {
             </div>
           )}
         </Shown>
-      </section>
-      <section class="section">
-        <h2>
-          Last requests <a href={hrefOf('requests', { project, key: id })}>All</a>
-        </h2>
+      </Section>
+      <Section
+        title={
+          <>
+            Last requests <a href={hrefOf('requests', { project, key: id })}>All</a>
+          </>
+        }
+      >
         <Shown of={requests}>
-          {({ data }) =>
-            data.length === 0 ? (
-              <Empty icon="requests" title="No requests in the last 24 hours" />
-            ) : (
-              <RequestTable rows={data} />
-            )
-          }
+          {({ data }) => (
+            <RequestTable
+              rows={data}
+              empty={<Empty icon="requests" title="No requests in the last 24 hours" />}
+            />
+          )}
         </Shown>
-      </section>
-      <section class="section">
-        <h2>History</h2>
+      </Section>
+      <Section title="History">
         {row.value && (
           <Shown of={history}>
             {({ data }) => row.value && <History entries={data} row={row.value} />}
           </Shown>
         )}
-      </section>
+      </Section>
       {actions.dialog}
     </Page>
   );

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact';
+import { Clip } from '../parts/clip.tsx';
 import { dollars, plural } from '../parts/format.ts';
 import { Meter } from '../parts/meter.tsx';
 import { hrefOf } from '../parts/route.ts';
-import { type Column, Table } from '../parts/table.tsx';
+import { type Column, figures, Table } from '../parts/table.tsx';
 import { Instant } from '../parts/time.tsx';
 import type { KeyActions } from './key-actions.tsx';
 import { isEnded, type KeyRow, nameOf, statusOf } from './keys-data.ts';
@@ -17,9 +18,7 @@ const Name = ({ row: { id, name, project, start } }: { row: KeyRow }) => (
     <a class="strong clip" dir="auto" title={name} href={hrefOf('keys', { id, project })}>
       {name ?? <span class="quiet">unnamed</span>}
     </a>
-    <span class="mono quiet clip" title={id}>
-      {start}…
-    </span>
+    <Clip look="mono quiet" text={`${start}…`} title={id} />
   </>
 );
 
@@ -35,11 +34,6 @@ const Period = ({ counts }: KeyRow): ComponentChildren => {
       )}
     </>
   );
-};
-
-const Ends = ({ row }: { row: KeyRow }) => {
-  if (row.expires_at === undefined) return <span class="quiet">never</span>;
-  return <Instant at={row.expires_at} isRelative />;
 };
 
 const LastUsed = ({ counts }: KeyRow) =>
@@ -60,18 +54,13 @@ const columnsWith = (actionsOf: KeyActions['actionsOf']): Column<KeyRow>[] => [
   },
   { title: 'Plan', cell: ({ plan }) => <span class="clip">{plan}</span>, sort: ({ plan }) => plan },
   { title: 'Used this period', cell: Period, sort: ({ counts }) => counts?.used },
-  {
-    title: 'Cost this month',
-    kind: 'number',
-    cell: ({ spend }) => (spend === undefined ? '–' : dollars(spend)),
-    sort: ({ spend }) => spend,
-    total: (rows) => dollars(rows.reduce((sum, { spend = 0 }) => sum + spend, 0)),
-  },
+  figures('Cost this month', ({ spend }) => spend, { format: dollars, isSummed: true }),
   { title: 'Last used', cell: LastUsed, sort: ({ counts }) => counts?.last_used_at },
   {
     title: 'Expires',
     kind: 'wide',
-    cell: (row) => <Ends row={row} />,
+    cell: ({ expires_at: end }) =>
+      end ? <Instant at={end} isRelative /> : <span class="quiet">never</span>,
     sort: ({ expires_at: end }) => end,
   },
   { title: 'Status', cell: (row) => <KeyStatus row={row} />, sort: (row) => statusOf(row).text },

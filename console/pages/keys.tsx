@@ -1,15 +1,16 @@
 import type { Key, PagedList } from '../api/types.ts';
+import { Button } from '../parts/button.tsx';
 import { useShared } from '../parts/context.ts';
 import { csvOf, saveFile } from '../parts/csv.ts';
 import { Choices } from '../parts/field.tsx';
-import { KEY_STATUSES, useFilters } from '../parts/filters.ts';
+import { useFilters } from '../parts/filters.ts';
 import { plural } from '../parts/format.ts';
 import { useLatest } from '../parts/latest.ts';
 import { announce } from '../parts/notice.tsx';
 import { Page } from '../parts/page.tsx';
 import { More, usePaged } from '../parts/paged.tsx';
 import { hrefOf } from '../parts/route.ts';
-import { Search, useTyped } from '../parts/search.tsx';
+import { FilterSearch } from '../parts/search.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { useKeyActions } from './key-actions.tsx';
 import { KeyPage } from './key-page.tsx';
@@ -66,7 +67,12 @@ const KeySearch = (props: { value: string; onChange: (text: string) => void }) =
     return withoutSecret(typed);
   };
   return (
-    <Search {...props} keep={keep} label="Search keys" placeholder="Name or id, or paste a key" />
+    <FilterSearch
+      {...props}
+      keep={keep}
+      label="Search keys"
+      placeholder="Name or id, or paste a key"
+    />
   );
 };
 
@@ -100,42 +106,29 @@ const useKeys = (project: string, q: string, status: string) => {
 
 const ProjectKeys = ({ project }: { project: string }) => {
   const { session, plans } = useShared();
-  const { values, change: filter } = useFilters('keys');
+  const { values, change: filter, bind } = useFilters('keys');
   const { q, status } = values;
-  const [typed, setTyped] = useTyped(q, (text) => filter({ q: text }));
   const { keys, rows, change } = useKeys(project, q, status);
   const actions = useKeyActions(project, change);
   const create = session.mayChange(project) && (
-    <button
-      type="button"
-      class="button is-primary"
-      disabled={plans.length === 0}
-      onClick={actions.create}
-    >
+    <Button look="is-primary" disabled={plans.length === 0} onClick={actions.create}>
       Create key
-    </button>
+    </Button>
   );
   const clear = () => filter({ q: '', status: '' });
   const size = keys.value ? ` · ${plural(keys.value.total ?? rows.length, 'key')}` : '';
   return (
     <Page title="API keys" subtitle={`Project ${project}${size}`} actions={create}>
       <div class="toolbar">
-        <KeySearch value={typed} onChange={setTyped} />
-        <Choices
-          legend="Status"
-          isLegendHidden
-          value={status}
-          options={KEY_STATUSES}
-          onChange={(next) => filter({ status: next })}
-        />
-        <button
-          type="button"
-          class="button push"
+        <KeySearch {...bind('q')} />
+        <Choices legend="Status" isLegendHidden {...bind('status')} />
+        <Button
+          look="push"
           disabled={rows.length === 0}
           onClick={() => saveFile(`keys-${project}.csv`, csvOf(rows.map(csvRow)))}
         >
           Export CSV
-        </button>
+        </Button>
       </div>
       <Shown of={keys}>
         {({ next_cursor: cursor }) => {
@@ -159,8 +152,6 @@ const ProjectKeys = ({ project }: { project: string }) => {
 
 const NoMatch = ({ text, onClear }: { text: string; onClear: () => void }) => (
   <Empty icon="search" title={text ? `No key matches “${text}”` : 'No such keys'}>
-    <button type="button" class="button" onClick={onClear}>
-      Clear
-    </button>
+    <Button onClick={onClear}>Clear</Button>
   </Empty>
 );

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks';
 import type { Member } from '../api/types.ts';
 import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
@@ -6,11 +5,11 @@ import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { CheckList, SelectField, TextField } from '../parts/field.tsx';
 import { useFilters } from '../parts/filters.ts';
 import { plural } from '../parts/format.ts';
-import { MainButton, Page } from '../parts/page.tsx';
+import { Page } from '../parts/page.tsx';
 import { More, usePaged } from '../parts/paged.tsx';
 import { hrefOf } from '../parts/route.ts';
-import { actionsColumn } from '../parts/row-actions.tsx';
-import { Search, useTyped } from '../parts/search.tsx';
+import { type Action, type DialogProps, useActions } from '../parts/row-actions.tsx';
+import { FilterSearch } from '../parts/search.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Instant } from '../parts/time.tsx';
@@ -29,8 +28,6 @@ const useRoles = (): { value: string; label: string }[] => {
     })),
   ];
 };
-
-type DialogProps = { onClose: () => void; onChanged: () => void };
 
 const InviteMember = (dialog: DialogProps) => {
   const { session, project } = useShared();
@@ -63,9 +60,9 @@ const InviteMember = (dialog: DialogProps) => {
   );
 };
 
-type MemberProps = DialogProps & { member: Member };
+type MemberProps = DialogProps & { row: Member };
 
-const ChangeRoles = ({ member, ...dialog }: MemberProps) => {
+const ChangeRoles = ({ row: member, ...dialog }: MemberProps) => {
   const { session } = useShared();
   const options = useRoles();
   const { values, bind } = useForm({
@@ -94,7 +91,7 @@ const ChangeRoles = ({ member, ...dialog }: MemberProps) => {
   );
 };
 
-const RemoveMember = ({ member: { email }, ...dialog }: MemberProps) => {
+const RemoveMember = ({ row: { email }, ...dialog }: MemberProps) => {
   const { session } = useShared();
   const remove = async () => {
     await session.api('members.remove', { member: email });
@@ -162,16 +159,10 @@ const COLUMNS: Column<Member>[] = [
   },
 ];
 
-type Opened = { kind: 'invite' } | { kind: 'roles' | 'remove'; member: Member };
-
-const actionsWith = (open: (opened: Opened) => void) =>
-  actionsColumn((member: Member) => ({
-    name: member.email,
-    main: { label: 'Roles…', onChoose: () => open({ kind: 'roles', member }) },
-    more: [
-      { label: 'Remove…', isDangerous: true, onChoose: () => open({ kind: 'remove', member }) },
-    ],
-  }));
+const ACTIONS: Action<Member>[] = [
+  { label: 'Roles…', dialog: ChangeRoles },
+  { label: 'Remove…', isDangerous: true, dialog: RemoveMember },
+];
 
 /** The loopback address, and a stage without a console. */
 const NoSignIn = () => (
@@ -184,62 +175,60 @@ const NoSignIn = () => (
   </Empty>
 );
 
+const SUBTITLE = 'Who may sign in, and in which roles.';
+
 /** Settings, Members: who may sign in, and in which roles. */
 export const MembersPage = () => {
   const { session, project } = useShared();
-  const { values, change } = useFilters('members');
+  const { values, bind } = useFilters('members');
   const { q } = values;
-  const [typed, setTyped] = useTyped(q, (text) => change({ q: text }));
   const members = usePaged<Member>(`${project} ${q}`, (cursor) =>
     session.api('members.list', {}, { project, q, cursor }),
   );
-  const [opened, setOpened] = useState<Opened>();
-  const dialog = { onClose: () => setOpened(undefined), onChanged: members.reload };
-  const invite = session.isOperator && (
-    <MainButton onClick={() => setOpened({ kind: 'invite' })}>Invite member</MainButton>
-  );
+  const { create, columnsWith, dialog } = useActions({
+    create: { label: 'Invite member', dialog: InviteMember },
+    nameOf: ({ email }) => email,
+    actions: ACTIONS,
+    onChanged: members.reload,
+  });
   if (members.failure?.status === 404) {
     return (
-      <Page title="Members" subtitle="Who may sign in, and in which roles.">
+      <Page title="Members" subtitle={SUBTITLE}>
         <NoSignIn />
       </Page>
     );
   }
-  const subtitle = project
-    ? `Members of project ${project}`
-    : 'Who may sign in, and in which roles.';
+  const subtitle = project ? `Members of project ${project}` : SUBTITLE;
   return (
-    <Page title="Members" subtitle={subtitle} actions={invite}>
+    <Page title="Members" subtitle={subtitle} actions={create}>
       {project === undefined && (
         <div class="toolbar">
-          <Search
+          <FilterSearch
             label="Search members"
             placeholder="Beginning of an address"
-            value={typed}
-            onChange={setTyped}
+            {...bind('q')}
           />
         </div>
       )}
       <Shown of={members}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <Empty icon="person" title={q ? `No address begins with “${q}”` : 'No members yet'}>
-              <p>Operators and viewers see every project, members those that they are added to.</p>
-            </Empty>
-          ) : (
-            <Table
-              caption="Members"
-              columns={session.isOperator ? [...COLUMNS, actionsWith(setOpened)] : COLUMNS}
-              rows={data}
-              keyOf={({ email }) => email}
-            />
-          )
-        }
+        {({ data }) => (
+          <Table
+            caption="Members"
+            columns={columnsWith(COLUMNS)}
+            rows={data}
+            keyOf={({ email }) => email}
+            empty={
+              <Empty icon="person" title={q ? `No address begins with “${q}”` : 'No members yet'}>
+                <p>
+                  Operators and viewers see every project, members those that they are added to.
+                </p>
+              </Empty>
+            }
+          />
+        )}
       </Shown>
       <More of={members} />
-      {opened?.kind === 'invite' && <InviteMember {...dialog} />}
-      {opened?.kind === 'roles' && <ChangeRoles {...dialog} member={opened.member} />}
-      {opened?.kind === 'remove' && <RemoveMember {...dialog} member={opened.member} />}
+      {dialog}
     </Page>
   );
 };

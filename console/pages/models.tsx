@@ -1,6 +1,8 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { asFailure } from '../api/failure.ts';
 import type { CallOutcome, Target, TargetMeasure } from '../api/types.ts';
+import { Button } from '../parts/button.tsx';
+import { Clip } from '../parts/clip.tsx';
 import { useShared } from '../parts/context.ts';
 import { dollars, milliseconds, plural } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
@@ -97,13 +99,11 @@ const columnsWith = (
     title: 'Model',
     cell: (target) => (
       <>
-        <a
-          class="strong clip"
-          title={target.model}
+        <Clip
+          look="strong"
+          text={target.model}
           href={hrefOf('requests', { model: target.model })}
-        >
-          {target.model}
-        </a>
+        />
         <Retirement {...target} />
       </>
     ),
@@ -114,13 +114,11 @@ const columnsWith = (
     title: 'Target',
     cell: (target) => (
       <>
-        <a
-          class="plain clip"
-          title={targetOf(target)}
+        <Clip
+          look="plain"
+          text={targetOf(target)}
           href={hrefOf('requests', { target: targetOf(target) })}
-        >
-          {targetOf(target)}
-        </a>
+        />
         <span class="quiet clip">
           {target.account && `${target.account} · `}
           {target.protocol} · <span class="mono">{target.place}</span>
@@ -162,15 +160,14 @@ const columnsWith = (
     cell: (target) =>
       onTest && (
         <span class="row-actions">
-          <button
-            type="button"
-            class="button is-small"
+          <Button
+            look="is-small"
             aria-label={`Test ${target.model} at ${target.upstream}`}
             disabled={isTesting(outcomes, target)}
             onClick={() => onTest(target)}
           >
             Test
-          </button>
+          </Button>
         </span>
       ),
   },
@@ -218,14 +215,12 @@ export const ModelsPage = () => {
       subtitle="Each model's targets, in the order in which they are tried."
       actions={
         session.isOperator && (
-          <button
-            type="button"
-            class="button"
+          <Button
             disabled={all.length === 0 || all.some((target) => isTesting(outcomes, target))}
             onClick={() => void testAll(all)}
           >
             Test all
-          </button>
+          </Button>
         )
       }
     >

@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks';
 import { usageOf } from '../api/caller.ts';
 import type { ApiFailure } from '../api/failure.ts';
-import { Field } from '../parts/field.tsx';
+import { Button } from '../parts/button.tsx';
+import { Facts } from '../parts/facts.tsx';
+import { Field, KeyInput } from '../parts/field.tsx';
 import { useLatest } from '../parts/latest.ts';
 import { Meter } from '../parts/meter.tsx';
 import { Page } from '../parts/page.tsx';
@@ -12,27 +14,23 @@ type Usage = Awaited<ReturnType<typeof usageOf>>;
 
 const Shown = ({ usage }: { usage: Usage }) => (
   <div class="panel is-padded section">
-    <dl class="facts">
-      <dt>Key</dt>
-      <dd class="mono">{usage.key_id}</dd>
-      <dt>Plan</dt>
-      <dd>{usage.plan.id}</dd>
-      <dt>This {usage.plan.period}</dt>
-      <dd>
-        <Meter used={usage.period.used} limit={usage.period.limit} />
-        <span class="quiet">
-          resets <Instant at={usage.period.resets_at} />
-        </span>
-      </dd>
-      <dt>This minute</dt>
-      <dd>
-        <Meter used={usage.minute.used} limit={usage.minute.limit} />
-      </dd>
-      <dt>In flight</dt>
-      <dd>{usage.period.reserved ?? 0}</dd>
-      <dt>Last used</dt>
-      <dd>{usage.last_used_at ? <Instant at={usage.last_used_at} isRelative /> : 'never'}</dd>
-    </dl>
+    <Facts
+      of={{
+        Key: <span class="mono">{usage.key_id}</span>,
+        Plan: usage.plan.id,
+        [`This ${usage.plan.period}`]: (
+          <>
+            <Meter used={usage.period.used} limit={usage.period.limit} />
+            <span class="quiet">
+              resets <Instant at={usage.period.resets_at} />
+            </span>
+          </>
+        ),
+        'This minute': <Meter used={usage.minute.used} limit={usage.minute.limit} />,
+        'In flight': usage.period.reserved ?? 0,
+        'Last used': usage.last_used_at ? <Instant at={usage.last_used_at} isRelative /> : 'never',
+      }}
+    />
   </div>
 );
 
@@ -58,17 +56,10 @@ export const MyUsagePage = () => {
         >
           {(attributes) => (
             <div class="row">
-              <input
-                {...attributes}
-                type="password"
-                autoComplete="off"
-                placeholder="mrk_live_…"
-                value={key}
-                onInput={({ currentTarget }) => setKey(currentTarget.value)}
-              />
-              <button type="submit" class="button is-primary fixed" disabled={key.trim() === ''}>
+              <KeyInput {...attributes} value={key} onChange={setKey} />
+              <Button type="submit" look="is-primary fixed" disabled={key.trim() === ''}>
                 Show usage
-              </button>
+              </Button>
             </div>
           )}
         </Field>

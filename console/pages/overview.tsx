@@ -5,7 +5,7 @@ import { Bars } from '../parts/bars.tsx';
 import { useShared } from '../parts/context.ts';
 import { count, percent } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
-import { Page } from '../parts/page.tsx';
+import { Page, Section } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
 import { Empty, FailureBox, Shown } from '../parts/states.tsx';
 import { Instant } from '../parts/time.tsx';
@@ -32,13 +32,6 @@ type ReadProps<T> = { of: T | Unread; children: (value: T) => ComponentChildren 
 /** A section, or why it could not be read. */
 const Read = <T extends object>({ of, children }: ReadProps<T>): ComponentChildren =>
   'failure' in of ? <FailureBox failure={new ApiFailure(of.failure)} /> : children(of);
-
-const Section = ({ title, children }: { title: string; children: ComponentChildren }) => (
-  <section class="section">
-    <h2>{title}</h2>
-    {children}
-  </section>
-);
 
 const NearKeys = ({ rows }: { rows: NearKey[] }) => (
   <ul class="panel list">
@@ -95,13 +88,9 @@ const Sections = ({ usage, near, failed }: Overview) => (
     </Section>
     <Section title="Failed in the last 24 hours">
       <Read of={failed}>
-        {(rows) =>
-          rows.length === 0 ? (
-            <Empty icon="check" title="No failed requests" />
-          ) : (
-            <RequestTable rows={rows} />
-          )
-        }
+        {(rows) => (
+          <RequestTable rows={rows} empty={<Empty icon="check" title="No failed requests" />} />
+        )}
       </Read>
     </Section>
   </>

@@ -1,12 +1,11 @@
-import { useState } from 'preact/hooks';
 import type { Plan } from '../api/types.ts';
 import { DeleteDialog } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
 import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { IdField } from '../parts/field.tsx';
 import { count, plural } from '../parts/format.ts';
-import { MainButton, Page } from '../parts/page.tsx';
-import { actionsColumn } from '../parts/row-actions.tsx';
+import { Page } from '../parts/page.tsx';
+import { type Action, type DialogProps, useActions } from '../parts/row-actions.tsx';
 import { Empty } from '../parts/states.tsx';
 import { AllowedNames, type Column, Maximum, Table } from '../parts/table.tsx';
 import { LimitFields, limitsIn, NO_LIMITS, textsOf } from './limit-fields.tsx';
@@ -14,8 +13,8 @@ import { PlanFields, planBody, planTexts, storedAs } from './plan-fields.tsx';
 
 const NEW = { ...NO_LIMITS, rpm: '60', quota: '10000' };
 
-const PlanDialog = ({ plan, onClose }: { plan: Plan | undefined; onClose: () => void }) => {
-  const { session, reloadShared } = useShared();
+const PlanDialog = ({ row: plan, ...dialog }: DialogProps & { row?: Plan }) => {
+  const { session } = useShared();
   const { values, bind } = useForm({ id: '', ...(plan ? textsOf(plan) : NEW), ...planTexts(plan) });
   const save = async () => {
     const { id } = values;
@@ -28,9 +27,8 @@ const PlanDialog = ({ plan, onClose }: { plan: Plan | undefined; onClose: () => 
     <FormDialog
       title={plan ? `Edit plan “${plan.id}”` : 'Create plan'}
       action={plan ? 'Save' : 'Create plan'}
-      onClose={onClose}
-      onChanged={reloadShared}
       onSubmit={save}
+      {...dialog}
     >
       {plan && <p>What keys have used is kept. The new limits hold within 15 seconds.</p>}
       {!plan && <IdField {...bind('id')} />}
@@ -48,7 +46,19 @@ const PlanDialog = ({ plan, onClose }: { plan: Plan | undefined; onClose: () => 
   );
 };
 
-type Opened = { kind: 'create' } | { kind: 'edit' | 'delete'; plan: Plan };
+const DeletePlan = ({ row: { id }, ...dialog }: DialogProps & { row: Plan }) => {
+  const { session } = useShared();
+  return (
+    <DeleteDialog
+      kind="plan"
+      id={id}
+      onDelete={() => session.api('plans.delete', { plan: id })}
+      {...dialog}
+    >
+      <p>A plan with a usable key is not deleted: move or revoke its keys before.</p>
+    </DeleteDialog>
+  );
+};
 
 const COLUMNS: Column<Plan>[] = [
   {
@@ -75,47 +85,39 @@ const COLUMNS: Column<Plan>[] = [
     cell: ({ concurrency }) => <Maximum value={concurrency} />,
     sort: ({ concurrency }) => concurrency,
   },
-  { title: 'Responses are stored', cell: storedAs, sort: storedAs },
+  { title: 'Responses are stored', sort: storedAs },
   { title: 'Models', cell: ({ models }) => <AllowedNames names={models} /> },
 ];
 
-const actionsWith = (open: (opened: Opened) => void) =>
-  actionsColumn((plan: Plan) => ({
-    name: plan.id,
-    main: { label: 'Edit', onChoose: () => open({ kind: 'edit', plan }) },
-    more: [{ label: 'Delete…', isDangerous: true, onChoose: () => open({ kind: 'delete', plan }) }],
-  }));
+const ACTIONS: Action<Plan>[] = [
+  { label: 'Edit', dialog: PlanDialog },
+  { label: 'Delete…', isDangerous: true, dialog: DeletePlan },
+];
 
 /** Settings, Plans: how much a key may do. */
 export const PlansPage = () => {
-  const { session, plans } = useShared();
-  const [opened, setOpened] = useState<Opened>();
-  const onClose = () => setOpened(undefined);
-  const create = session.isOperator && (
-    <MainButton onClick={() => setOpened({ kind: 'create' })}>Create plan</MainButton>
-  );
+  const { plans, reloadShared } = useShared();
+  const { create, columnsWith, dialog } = useActions({
+    create: { label: 'Create plan', dialog: PlanDialog },
+    nameOf: ({ id }) => id,
+    actions: ACTIONS,
+    onChanged: reloadShared,
+  });
   return (
     <Page title="Plans" subtitle="A plan sets how much each of its keys may do." actions={create}>
-      {plans.length === 0 ? (
-        <Empty icon="plans" title="No plans yet">
-          <p>A plan sets how much a key may do: requests a minute, a quota, and which models.</p>
-          {create}
-        </Empty>
-      ) : (
-        <Table
-          caption="Plans"
-          columns={session.isOperator ? [...COLUMNS, actionsWith(setOpened)] : COLUMNS}
-          rows={plans}
-          keyOf={({ id }) => id}
-        />
-      )}
-      {opened?.kind === 'create' && <PlanDialog plan={undefined} onClose={onClose} />}
-      {opened?.kind === 'edit' && <PlanDialog plan={opened.plan} onClose={onClose} />}
-      {opened?.kind === 'delete' && (
-        <DeleteDialog kind="plan" id={opened.plan.id} onClose={onClose}>
-          <p>A plan with a usable key is not deleted: move or revoke its keys before.</p>
-        </DeleteDialog>
-      )}
+      <Table
+        caption="Plans"
+        columns={columnsWith(COLUMNS)}
+        rows={plans}
+        keyOf={({ id }) => id}
+        empty={
+          <Empty icon="plans" title="No plans yet">
+            <p>A plan sets how much a key may do: requests a minute, a quota, and which models.</p>
+            {create}
+          </Empty>
+        }
+      />
+      {dialog}
     </Page>
   );
 };

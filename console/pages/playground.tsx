@@ -2,8 +2,9 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { modelsOf, streamPieces } from '../api/caller.ts';
 import { type CallerApi, type Turn, withPiece } from '../api/conversation.ts';
 import { asFailure } from '../api/failure.ts';
+import { Button } from '../parts/button.tsx';
 import { useForm } from '../parts/dialog.tsx';
-import { Choices, Field, Options } from '../parts/field.tsx';
+import { Choices, Field, KeyInput, SelectField } from '../parts/field.tsx';
 import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
 import { useSettled } from '../parts/search.tsx';
@@ -35,10 +36,7 @@ const useModels = (key: string) => {
     setChosen,
     hint: loaded.failure ? (
       <>
-        {loaded.failure.message}{' '}
-        <button type="button" class="button" onClick={loaded.reload}>
-          Try again
-        </button>
+        {loaded.failure.message} <Button onClick={loaded.reload}>Try again</Button>
       </>
     ) : (
       'Models of the key appear here.'
@@ -123,21 +121,6 @@ const usePrompt = (shown: readonly Shown[]) => {
   };
 };
 
-const KeyField = ({ value, onChange }: { value: string; onChange: (key: string) => void }) => (
-  <Field label="API key" hint="Stays in this page.">
-    {(attributes) => (
-      <input
-        {...attributes}
-        type="password"
-        autoComplete="off"
-        placeholder="mrk_live_…"
-        value={value}
-        onInput={({ currentTarget }) => onChange(currentTarget.value)}
-      />
-    )}
-  </Field>
-);
-
 /** A conversation with a model over one of the three APIs, streamed, with the code that does the same. */
 export const PlaygroundPage = () => {
   const [key, setKey] = useState('');
@@ -166,32 +149,24 @@ export const PlaygroundPage = () => {
       subtitle="A request here is a request of the key: it takes a unit."
       actions={
         conversation.shown.length > 0 && (
-          <button
-            type="button"
-            class="button"
-            disabled={conversation.isRunning}
-            onClick={conversation.clear}
-          >
+          <Button disabled={conversation.isRunning} onClick={conversation.clear}>
             Start again
-          </button>
+          </Button>
         )
       }
     >
       <form class="panel is-padded" onSubmit={send} autoComplete="off" noValidate>
         <div class="fields">
-          <KeyField value={key} onChange={setKey} />
-          <Field label="Model" hint={model ? '' : hint}>
-            {(attributes) => (
-              <select
-                {...attributes}
-                value={model?.id}
-                disabled={!model}
-                onChange={({ currentTarget }) => setChosen(currentTarget.value)}
-              >
-                <Options options={models.map(({ id }) => ({ value: id, label: id }))} />
-              </select>
-            )}
+          <Field label="API key" hint="Stays in this page.">
+            {(attributes) => <KeyInput {...attributes} value={key} onChange={setKey} />}
           </Field>
+          <SelectField
+            label="Model"
+            hint={model ? '' : hint}
+            value={model?.id ?? ''}
+            options={models.map(({ id }) => ({ value: id, label: id }))}
+            onChange={setChosen}
+          />
         </div>
         <Choices legend="API" value={api} options={APIS} onChange={setApi} />
         <PlaygroundOptions
@@ -212,13 +187,11 @@ export const PlaygroundPage = () => {
         </Field>
         <div class="dialog-actions">
           {conversation.isRunning ? (
-            <button type="button" class="button" onClick={conversation.stop}>
-              Stop
-            </button>
+            <Button onClick={conversation.stop}>Stop</Button>
           ) : (
-            <button type="submit" class="button is-primary" disabled={!model || !isReady}>
+            <Button type="submit" look="is-primary" disabled={!model || !isReady}>
               Send
-            </button>
+            </Button>
           )}
         </div>
       </form>

@@ -1,22 +1,21 @@
-import { useState } from 'preact/hooks';
 import type { Project } from '../api/types.ts';
 import { DeleteDialog } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
 import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { CheckList, IdField, TextField } from '../parts/field.tsx';
 import { plural } from '../parts/format.ts';
-import { MainButton, Page } from '../parts/page.tsx';
+import { Page } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
-import { actionsColumn } from '../parts/row-actions.tsx';
+import { type Action, type DialogProps, useActions } from '../parts/row-actions.tsx';
 import { Empty } from '../parts/states.tsx';
 import { AllowedNames, type Column, Maximum, Table } from '../parts/table.tsx';
 import { Instant } from '../parts/time.tsx';
 import { WebhookDialog } from './webhook-dialog.tsx';
 
-type DialogProps = { project: Project | undefined; onClose: () => void };
+type ProjectProps = DialogProps & { row: Project };
 
-const ProjectDialog = ({ project, onClose }: DialogProps) => {
-  const { session, plans, reloadShared } = useShared();
+const ProjectDialog = ({ row: project, onClose, onChanged }: DialogProps & { row?: Project }) => {
+  const { session, plans } = useShared();
   const { values, bind } = useForm({
     id: '',
     name: project?.name ?? '',
@@ -39,7 +38,7 @@ const ProjectDialog = ({ project, onClose }: DialogProps) => {
   /** The page of a new project's keys, of which the first is made next. */
   const show = () => {
     if (!project) location.hash = hrefOf('keys', { project: values.id });
-    reloadShared();
+    onChanged();
   };
   return (
     <FormDialog
@@ -68,7 +67,22 @@ const ProjectDialog = ({ project, onClose }: DialogProps) => {
   );
 };
 
-type Opened = { kind: 'create' } | { kind: 'edit' | 'webhook' | 'delete'; project: Project };
+const DeleteProject = ({ row: { id }, ...dialog }: ProjectProps) => {
+  const { session } = useShared();
+  return (
+    <DeleteDialog
+      kind="project"
+      id={id}
+      onDelete={() => session.api('projects.delete', { project: id })}
+      {...dialog}
+    >
+      <p>
+        Its history, requests and audit remain, and its id cannot be used again. A project with
+        usable keys is not deleted: revoke them before.
+      </p>
+    </DeleteDialog>
+  );
+};
 
 const COLUMNS: Column<Project>[] = [
   {
@@ -109,62 +123,41 @@ const COLUMNS: Column<Project>[] = [
   },
 ];
 
-const actionsWith = (open: (opened: Opened) => void) =>
-  actionsColumn((project: Project) => ({
-    name: project.id,
-    main: { label: 'Edit', onChoose: () => open({ kind: 'edit', project }) },
-    more: [
-      {
-        label: 'Its members',
-        onChoose: () => {
-          location.hash = hrefOf('members', { project: project.id });
-        },
-      },
-      { label: 'Webhook…', onChoose: () => open({ kind: 'webhook', project }) },
-      { label: 'Delete…', isDangerous: true, onChoose: () => open({ kind: 'delete', project }) },
-    ],
-  }));
+const ACTIONS: Action<Project>[] = [
+  { label: 'Edit', dialog: ProjectDialog },
+  { label: 'Its members', href: ({ id }) => hrefOf('members', { project: id }) },
+  { label: 'Webhook…', dialog: WebhookDialog },
+  { label: 'Delete…', isDangerous: true, dialog: DeleteProject },
+];
 
 /** Settings, Projects: what keys belong to. */
 export const ProjectsPage = () => {
-  const { session, projects } = useShared();
-  const [opened, setOpened] = useState<Opened>();
-  const onClose = () => setOpened(undefined);
-  const create = session.isOperator && (
-    <MainButton onClick={() => setOpened({ kind: 'create' })}>Create project</MainButton>
-  );
+  const { projects, reloadShared } = useShared();
+  const { create, columnsWith, dialog } = useActions({
+    create: { label: 'Create project', dialog: ProjectDialog },
+    nameOf: ({ id }) => id,
+    actions: ACTIONS,
+    onChanged: reloadShared,
+  });
   return (
     <Page
       title="Projects"
       subtitle="A project owns keys; a member sees its projects only."
       actions={create}
     >
-      {projects.length === 0 ? (
-        <Empty icon="projects" title="No projects yet">
-          <p>A project owns keys, for one team or one product.</p>
-          {create}
-        </Empty>
-      ) : (
-        <Table
-          caption="Projects"
-          columns={session.isOperator ? [...COLUMNS, actionsWith(setOpened)] : COLUMNS}
-          rows={projects}
-          keyOf={({ id }) => id}
-        />
-      )}
-      {opened?.kind === 'create' && <ProjectDialog project={undefined} onClose={onClose} />}
-      {opened?.kind === 'edit' && <ProjectDialog project={opened.project} onClose={onClose} />}
-      {opened?.kind === 'webhook' && (
-        <WebhookDialog project={opened.project.id} onClose={onClose} />
-      )}
-      {opened?.kind === 'delete' && (
-        <DeleteDialog kind="project" id={opened.project.id} onClose={onClose}>
-          <p>
-            Its history, requests and audit remain, and its id cannot be used again. A project with
-            usable keys is not deleted: revoke them before.
-          </p>
-        </DeleteDialog>
-      )}
+      <Table
+        caption="Projects"
+        columns={columnsWith(COLUMNS)}
+        rows={projects}
+        keyOf={({ id }) => id}
+        empty={
+          <Empty icon="projects" title="No projects yet">
+            <p>A project owns keys, for one team or one product.</p>
+            {create}
+          </Empty>
+        }
+      />
+      {dialog}
     </Page>
   );
 };

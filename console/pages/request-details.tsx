@@ -1,6 +1,7 @@
 import type { RequestRecord } from '../api/types.ts';
 import { useShared } from '../parts/context.ts';
 import { Copied } from '../parts/copy.tsx';
+import { Facts } from '../parts/facts.tsx';
 import { count, dollars, milliseconds } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
@@ -55,8 +56,8 @@ type Named = Pick<
   'project' | 'user' | 'session' | 'agent' | 'client' | 'tags'
 >;
 
-/** Each with a link to its requests. */
-const ForWhom = ({ project, user, session, agent, client, tags }: Named) => {
+/** Each with a link to its requests; undefined for none. */
+const linksOf = ({ project, user, session, agent, client, tags }: Named) => {
   const tagged = Object.entries(tags).map(([name, value]) => ['tag', `${name}=${value}`]);
   const named = [...Object.entries({ user, session, agent, client }), ...tagged];
   const links = named.flatMap(([name = '', value]) =>
@@ -68,76 +69,45 @@ const ForWhom = ({ project, user, session, agent, client, tags }: Named) => {
       []
     ),
   );
-  if (links.length === 0) return null;
-  return (
-    <>
-      <dt>For</dt>
-      <dd>{links}</dd>
-    </>
-  );
+  return links.length === 0 ? undefined : links;
 };
 
-const Facts = ({ record }: { record: RequestRecord }) => (
-  <dl class="facts">
-    <dt>Started</dt>
-    <dd>
-      <Instant at={record.created_at} />
-    </dd>
-    <dt>Model</dt>
-    <dd>
-      {record.model} over {record.protocol}
-      {record.streamed ? ', streamed' : ''}
-    </dd>
-    <dt>Key</dt>
-    <dd>
-      <a class="mono" href={hrefOf('keys', { project: record.project, id: record.key })}>
-        {record.key_name ?? record.key}
-      </a>{' '}
-      · project {record.project} · plan {record.plan}
-    </dd>
-    <dt>Duration</dt>
-    <dd>
-      {milliseconds(record.ms)}
-      {record.first_content_ms !== null &&
-        `, first content after ${milliseconds(record.first_content_ms)}`}
-    </dd>
-    <dt>Tokens</dt>
-    <dd>
-      <Tokens {...record} />
-    </dd>
-    {record.why_target && (
-      <>
-        <dt>Why its target</dt>
-        <dd>{record.why_target}</dd>
-      </>
-    )}
-    {record.cache && (
-      <>
-        <dt>Cache</dt>
-        <dd>
+const RequestFacts = ({ record }: { record: RequestRecord }) => (
+  <Facts
+    of={{
+      Started: <Instant at={record.created_at} />,
+      Model: `${record.model} over ${record.protocol}${record.streamed ? ', streamed' : ''}`,
+      Key: (
+        <>
+          <a class="mono" href={hrefOf('keys', { project: record.project, id: record.key })}>
+            {record.key_name ?? record.key}
+          </a>{' '}
+          · project {record.project} · plan {record.plan}
+        </>
+      ),
+      Duration: [
+        milliseconds(record.ms),
+        record.first_content_ms !== null &&
+          `, first content after ${milliseconds(record.first_content_ms)}`,
+      ],
+      Tokens: <Tokens {...record} />,
+      'Why its target': record.why_target,
+      Cache: record.cache && (
+        <>
           {record.cache.what}{' '}
           <a class="mono" href={hrefOf('requests', { id: record.cache.turn_before })}>
             The turn before
           </a>
-        </dd>
-      </>
-    )}
-    {'tags' in record && <ForWhom {...record} />}
-    {'loop' in record && record.loop && (
-      <>
-        <dt>Loop</dt>
-        <dd>
-          The last steps of its conversation repeat each other. A plan may stop such requests.
-        </dd>
-      </>
-    )}
-    {record.whose_fault !== 'none' && (
-      <>
-        <dt>Cause</dt>
-        <dd>{FAULTS[record.whose_fault]}</dd>
-      </>
-    )}
-  </dl>
+        </>
+      ),
+      For: 'tags' in record && linksOf(record),
+      Loop:
+        'loop' in record &&
+        record.loop &&
+        'The last steps of its conversation repeat each other. A plan may stop such requests.',
+      Cause: record.whose_fault !== 'none' && FAULTS[record.whose_fault],
+    }}
+  />
 );
 
 /** One request: the verdict, its steps, and what to do. */
@@ -167,7 +137,7 @@ export const RequestDetails = ({ id }: { id: string }) => {
               </p>
             )}
             <Timeline lines={record.timeline} />
-            <Facts record={record} />
+            <RequestFacts record={record} />
           </div>
         )}
       </Shown>

@@ -1,13 +1,8 @@
 import { useId, useState } from 'preact/hooks';
 import type { RequestSummary } from '../api/types.ts';
-import { Choices, Options } from '../parts/field.tsx';
-import {
-  FAULTS,
-  type FilterValues,
-  REQUEST_DAYS,
-  REQUEST_STATUSES,
-  type useFilters,
-} from '../parts/filters.ts';
+import { Button } from '../parts/button.tsx';
+import { Choices, Select } from '../parts/field.tsx';
+import type { FilterValues, useFilters } from '../parts/filters.ts';
 import { Icon } from '../parts/icons.tsx';
 
 /** What of a record is compared with a typed text. */
@@ -27,8 +22,6 @@ const NAMES = NAMED.map((value) => ({ value, label: value }));
 
 export type RequestFilters = FilterValues<'requests'>;
 type Filters = ReturnType<typeof useFilters<'requests'>>;
-
-const isName = (name: string): name is Name => NAMED.some((one) => one === name);
 
 export const namedIn = (values: RequestFilters): Name[] =>
   NAMED.filter((name) => values[name] !== '');
@@ -61,15 +54,7 @@ const AddFilter = ({
   };
   return (
     <form class="row" onSubmit={add}>
-      <select
-        aria-label="Filter by"
-        value={name}
-        onChange={({ currentTarget }) =>
-          isName(currentTarget.value) && setName(currentTarget.value)
-        }
-      >
-        <Options options={NAMES} />
-      </select>
+      <Select aria-label="Filter by" value={name} options={NAMES} onChange={setName} />
       <input
         class="short"
         aria-label={`Value of ${name}`}
@@ -83,41 +68,21 @@ const AddFilter = ({
           <option key={one} value={one ?? ''} />
         ))}
       </datalist>
-      <button type="submit" class="button" disabled={value.trim() === ''}>
+      <Button type="submit" disabled={value.trim() === ''}>
         Filter
-      </button>
+      </Button>
     </form>
   );
 };
 
 /** Every filter of the requests; each is in the address. */
 export const FilterBar = ({ filters, rows }: { filters: Filters; rows: RequestSummary[] }) => {
-  const { values, change, hrefWith } = filters;
+  const { values, change, bind, hrefWith } = filters;
   return (
     <div class="toolbar">
-      <Choices
-        legend="Status"
-        isLegendHidden
-        value={values.status}
-        options={REQUEST_STATUSES}
-        onChange={(status) => change({ status })}
-      />
-      <Choices
-        legend="Range"
-        isLegendHidden
-        value={values.days}
-        options={REQUEST_DAYS}
-        onChange={(days) => change({ days })}
-      />
-      <select
-        aria-label="Fault"
-        value={values.fault}
-        onChange={({ currentTarget }) =>
-          change({ fault: currentTarget.value as RequestFilters['fault'] })
-        }
-      >
-        <Options options={FAULTS} />
-      </select>
+      <Choices legend="Status" isLegendHidden {...bind('status')} />
+      <Choices legend="Range" isLegendHidden {...bind('days')} />
+      <Select aria-label="Fault" {...bind('fault')} />
       <AddFilter rows={rows} onAdd={(name, value) => change({ [name]: value })} />
       {namedIn(values).map((name) => (
         <a key={name} class="button is-small chip" href={hrefWith({ [name]: '' })}>

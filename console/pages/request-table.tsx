@@ -1,8 +1,10 @@
+import type { ComponentChildren } from 'preact';
 import type { RequestSummary } from '../api/types.ts';
+import { Clip } from '../parts/clip.tsx';
 import { costText, milliseconds, plural } from '../parts/format.ts';
 import { hrefOf } from '../parts/route.ts';
 import { StatusPill } from '../parts/status-pill.tsx';
-import { type Column, Table } from '../parts/table.tsx';
+import { type Column, figures, Table } from '../parts/table.tsx';
 import { Instant } from '../parts/time.tsx';
 
 const NO_COST = { cost_usd: 0, cost_estimated_usd: 0, incomplete_requests: 0 };
@@ -38,19 +40,18 @@ const WORDS: Record<string, string> = { status: 'error of the provider' };
 
 /** A link to the requests that have a value, too. */
 const Filtered = ({ name, value }: { name: 'model' | 'target' | 'error'; value: string }) => (
-  <a class="plain clip" title={value} href={hrefOf('requests', { [name]: value })}>
-    {WORDS[value] ?? value}
-  </a>
+  <Clip
+    look="plain"
+    text={WORDS[value] ?? value}
+    title={value}
+    href={hrefOf('requests', { [name]: value })}
+  />
 );
 
 const COLUMNS: Column<RequestSummary>[] = [
   {
     title: 'Request',
-    cell: ({ id }) => (
-      <a class="mono clip" href={hrefOf('requests', { id })}>
-        {id}
-      </a>
-    ),
+    cell: ({ id }) => <Clip look="mono" text={id} href={hrefOf('requests', { id })} />,
     total: (rows) => plural(rows.length, 'request'),
   },
   {
@@ -84,13 +85,11 @@ const COLUMNS: Column<RequestSummary>[] = [
       project === '' ? (
         <span class="mono clip">{key || '–'}</span>
       ) : (
-        <a
-          class="clip"
+        <Clip
+          text={name ?? key}
           title={name ? `${name} (${key})` : key}
           href={hrefOf('keys', { id: key, project })}
-        >
-          {name ?? key}
-        </a>
+        />
       ),
     sort: ({ key, key_name: name }) => name ?? key,
   },
@@ -110,16 +109,9 @@ const COLUMNS: Column<RequestSummary>[] = [
     sort: ({ status, outcome }) => `${status} ${outcome}`,
     total: failedIn,
   },
-  {
-    title: 'First content',
-    kind: 'number',
-    cell: ({ first_content_ms: ms }) => (ms === null ? '–' : milliseconds(ms)),
-    sort: ({ first_content_ms: ms }) => ms ?? undefined,
-  },
-  { title: 'Duration', kind: 'number', cell: ({ ms }) => milliseconds(ms), sort: ({ ms }) => ms },
-  {
-    title: 'Cost',
-    kind: 'number',
+  figures('First content', ({ first_content_ms: ms }) => ms, { format: milliseconds }),
+  figures('Duration', ({ ms }) => ms, { format: milliseconds }),
+  figures('Cost', (row) => costOf(row)?.cost_usd, {
     cell: (row) => {
       const cost = costOf(row);
       return (
@@ -129,18 +121,17 @@ const COLUMNS: Column<RequestSummary>[] = [
         </>
       );
     },
-    sort: (row) => costOf(row)?.cost_usd,
     total: totalOf,
-  },
+  }),
 ];
 
 /** A table of requests, each with a link to its timeline. */
-export const RequestTable = ({ rows }: { rows: RequestSummary[] }) => (
+export const RequestTable = (list: { rows: RequestSummary[]; empty?: ComponentChildren }) => (
   <Table
     look="scroll names"
     caption="Requests"
     columns={COLUMNS}
-    rows={rows}
     keyOf={({ id }) => id}
+    {...list}
   />
 );

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { asFailure } from '../api/failure.ts';
 import type { PagedList, RequestSummary } from '../api/types.ts';
+import { Button } from '../parts/button.tsx';
 import { useShared } from '../parts/context.ts';
 import { useEvery } from '../parts/every.ts';
 import { useFilters } from '../parts/filters.ts';
@@ -29,9 +30,7 @@ const FindRequest = () => {
   return (
     <form class="page-actions" onSubmit={find}>
       <Search label="Request id" placeholder="req_…" value={id} onChange={setId} />
-      <button type="submit" class="button">
-        Show
-      </button>
+      <Button type="submit">Show</Button>
     </form>
   );
 };
@@ -91,14 +90,13 @@ const RequestList = () => {
       subtitle="One line a request; of refused ones, those of a week. Prompts and responses are never stored."
       actions={
         <>
-          <button
-            type="button"
-            class={isLive ? 'button is-live' : 'button'}
+          <Button
+            look={isLive ? 'is-live' : ''}
             aria-pressed={isLive}
             onClick={() => change({ live: isLive ? '' : 'on' })}
           >
             Live
-          </button>
+          </Button>
           <FindRequest />
         </>
       }
@@ -106,20 +104,23 @@ const RequestList = () => {
       <FilterBar filters={filters} rows={rows} />
       {isLive && <p class="quiet live">New requests appear automatically {state}</p>}
       <Shown of={requests}>
-        {({ data, next_cursor: cursor }) =>
-          data.length === 0 && !cursor ? (
-            <Empty icon="requests" title="No such requests">
-              <p>
-                {namedIn(values).length > 0
-                  ? 'None in this time has all that the filters name.'
-                  : 'Requests appear here as soon as they end.'}
-              </p>
-            </Empty>
-          ) : (
+        {({ data, next_cursor: cursor }) => (
+          <RequestTable
             // Of a session in the order in which it was.
-            <RequestTable rows={values.session ? data.toReversed() : data} />
-          )
-        }
+            rows={values.session ? data.toReversed() : data}
+            empty={
+              !cursor && (
+                <Empty icon="requests" title="No such requests">
+                  <p>
+                    {namedIn(values).length > 0
+                      ? 'None in this time has all that the filters name.'
+                      : 'Requests appear here as soon as they end.'}
+                  </p>
+                </Empty>
+              )
+            }
+          />
+        )}
       </Shown>
       <More of={requests} />
     </Page>

@@ -1,6 +1,6 @@
 import type { UsageSums } from '../api/types.ts';
 import { costText, count, dollars, percent, plural, shortCount } from '../parts/format.ts';
-import { type Column, Table } from '../parts/table.tsx';
+import { type Column, figures, Table } from '../parts/table.tsx';
 
 /** `+12 %` to the sum of as many days before. */
 const changeOf = (now: number, before: number): string => {
@@ -62,23 +62,11 @@ export const Sums = ({ sums, before }: { sums: UsageSums; before: UsageSums | un
 const KINDS: Column<{ kind: string; quantity: number; cost_usd: number }>[] = [
   {
     title: 'Kind',
-    cell: ({ kind }) => kind.replaceAll('_', ' '),
-    sort: ({ kind }) => kind,
+    sort: ({ kind }) => kind.replaceAll('_', ' '),
     total: (rows) => plural(rows.length, 'kind'),
   },
-  {
-    title: 'Quantity',
-    kind: 'number',
-    cell: ({ quantity }) => count(quantity),
-    sort: ({ quantity }) => quantity,
-  },
-  {
-    title: 'Cost',
-    kind: 'number',
-    cell: ({ cost_usd }) => dollars(cost_usd),
-    sort: ({ cost_usd }) => cost_usd,
-    total: (rows) => dollars(rows.reduce((sum, { cost_usd }) => sum + cost_usd, 0)),
-  },
+  figures('Quantity', ({ quantity }) => quantity),
+  figures('Cost', ({ cost_usd }) => cost_usd, { format: dollars, isSummed: true }),
 ];
 
 /** What the cost is made of; what a provider stated itself has no kinds. */

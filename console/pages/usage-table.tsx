@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import type { Usage, UsageRow, UsageSums } from '../api/types.ts';
 import { USAGE_GROUPS } from '../parts/filters.ts';
-import { costText, count, percent, shortCount } from '../parts/format.ts';
-import { type Column, Table } from '../parts/table.tsx';
+import { costText, percent, shortCount } from '../parts/format.ts';
+import { type Column, figures, Table } from '../parts/table.tsx';
 import { type Group, isCut, MEASURES, type Measure, MOST_ROWS, OTHER } from './usage-data.ts';
 
 const Share = ({ part, whole }: { part: number; whole: number }) => (
@@ -25,35 +25,25 @@ const titleOf = (by: Group): string => {
 
 const columnsFor = (by: Group, total: UsageSums, measure: Measure, nameOf: NameOf) => {
   const { of } = MEASURES[measure];
-  const columns: (Column<UsageRow> & { sort: (row: UsageRow) => string | number })[] = [
+  const tokens = { format: shortCount };
+  const columns: Column<UsageRow>[] = [
     { title: titleOf(by), cell: nameOf, sort: (row) => row[by] ?? '' },
     { title: 'Share', cell: (row) => <Share part={of(row)} whole={of(total)} />, sort: of },
-    { title: 'Charged', cell: ({ charged }) => count(charged), sort: ({ charged }) => charged },
-    { title: 'Refunded', cell: ({ refunded }) => count(refunded), sort: (row) => row.refunded },
-    {
-      title: 'Input tokens',
-      cell: (row) => shortCount(row.input_tokens),
-      sort: (row) => row.input_tokens,
-    },
-    {
-      title: 'Output tokens',
-      cell: (row) => shortCount(row.output_tokens),
-      sort: (row) => row.output_tokens,
-    },
-    {
-      title: 'From a cache',
+    figures('Charged', ({ charged }) => charged),
+    figures('Refunded', ({ refunded }) => refunded),
+    figures('Input tokens', (row) => row.input_tokens, tokens),
+    figures('Output tokens', (row) => row.output_tokens, tokens),
+    figures('From a cache', (row) => row.cache_read_tokens / Math.max(1, row.input_tokens), {
       cell: (row) => percent(row.cache_read_tokens, row.input_tokens),
-      sort: (row) => row.cache_read_tokens / Math.max(1, row.input_tokens),
-    },
-    { title: 'Cost', cell: costText, sort: (row) => row.cost_usd },
+    }),
+    figures('Cost', (row) => row.cost_usd, { cell: costText }),
   ];
   const sums = { ...total, [by]: 'All' };
-  return columns.map((column, index) => ({
+  return columns.map((column) => ({
     ...column,
     // All others are one row, which stays the last.
-    sort: (row: UsageRow) => (row[by] === OTHER ? undefined : column.sort(row)),
-    ...(index > 1 && { kind: 'number' as const }),
-    total: () => column.cell(sums),
+    sort: (row: UsageRow) => (row[by] === OTHER ? undefined : column.sort?.(row)),
+    total: () => column.cell?.(sums),
   }));
 };
 

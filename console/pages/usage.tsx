@@ -1,10 +1,12 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { asFailure } from '../api/failure.ts';
 import { Bars } from '../parts/bars.tsx';
+import { Button } from '../parts/button.tsx';
+import { Clip } from '../parts/clip.tsx';
 import { useShared } from '../parts/context.ts';
 import { csvOf, saveFile } from '../parts/csv.ts';
 import { Choices } from '../parts/field.tsx';
-import { USAGE_GROUPS, USAGE_MEASURES, USAGE_RANGES, useFilters } from '../parts/filters.ts';
+import { USAGE_MEASURES, useFilters } from '../parts/filters.ts';
 import { utcDay } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
 import { announce } from '../parts/notice.tsx';
@@ -34,7 +36,7 @@ const WHO: readonly Group[] = ['user', 'session', 'agent', 'client'];
 /** Requests, tokens and cost of a range: by day as bars, and by one of their names as a table. */
 export const UsagePage = () => {
   const { session, project, route } = useShared();
-  const { values, change } = useFilters('usage');
+  const { values, bind } = useFilters('usage');
   const { range, measure, group } = values;
   const query = { project, days: daysIn(range) };
   const days = useLoad(`${project} ${range}`, () => loadUsage(session.api, 'day', query));
@@ -58,11 +60,7 @@ export const UsagePage = () => {
     if (name === 'All') return name;
     if (group === 'day') return utcDay(name);
     if (WHO.includes(group) && isNamed(name)) {
-      return (
-        <a class="clip" title={name} href={hrefOf('requests', { project, [group]: name })}>
-          {name}
-        </a>
-      );
+      return <Clip text={name} href={hrefOf('requests', { project, [group]: name })} />;
     }
     return row.name ?? name;
   };
@@ -71,9 +69,7 @@ export const UsagePage = () => {
     ? `${utcDay(usage.from)} to ${utcDay(usage.to)} (UTC) · ${project ? `project ${project}` : 'all projects'} · ${ageOf(usage)}`
     : undefined;
   const exportCsv = (
-    <button
-      type="button"
-      class="button"
+    <Button
       disabled={!groups.value?.data.length}
       onClick={() => {
         loadUsage(session.api, group, query).then(
@@ -83,25 +79,13 @@ export const UsagePage = () => {
       }}
     >
       Export CSV
-    </button>
+    </Button>
   );
   return (
     <Page title="Usage" subtitle={subtitle} actions={exportCsv}>
       <div class="toolbar">
-        <Choices
-          legend="Range"
-          isLegendHidden
-          value={range}
-          options={USAGE_RANGES}
-          onChange={(next) => change({ range: next })}
-        />
-        <Choices
-          legend="Measure"
-          isLegendHidden
-          value={measure}
-          options={USAGE_MEASURES}
-          onChange={(next) => change({ measure: next })}
-        />
+        <Choices legend="Range" isLegendHidden {...bind('range')} />
+        <Choices legend="Measure" isLegendHidden {...bind('measure')} />
       </div>
       <Shown of={days}>
         {(loaded) => (
@@ -120,13 +104,7 @@ export const UsagePage = () => {
       </Shown>
       <section class="section" aria-label="Breakdown">
         <div class="toolbar">
-          <Choices
-            legend="Group"
-            isLegendHidden
-            value={group}
-            options={USAGE_GROUPS}
-            onChange={(next) => change({ group: next })}
-          />
+          <Choices legend="Group" isLegendHidden {...bind('group')} />
         </div>
         <Shown of={groups}>
           {(loaded) =>

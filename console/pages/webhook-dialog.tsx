@@ -9,6 +9,7 @@ import { SecretDialog } from '../parts/secret-dialog.tsx';
 import { Shown } from '../parts/states.tsx';
 import { Instant } from '../parts/time.tsx';
 
+type WebhookProps = { row: { id: string }; onClose: () => void };
 type FormProps = { project: string; stored: Webhook | null; onClose: () => void };
 
 const WebhookForm = ({ project, stored, onClose }: FormProps) => {
@@ -58,7 +59,7 @@ const WebhookForm = ({ project, stored, onClose }: FormProps) => {
 };
 
 /** Where the ends of a project's background responses are sent. */
-export const WebhookDialog = ({ project, onClose }: { project: string; onClose: () => void }) => {
+export const WebhookDialog = ({ row: { id: project }, onClose }: WebhookProps) => {
   const { session } = useShared();
   const stored = useLoad(project, () =>
     session.api('webhooks.show', { project }).catch((error: unknown) => {

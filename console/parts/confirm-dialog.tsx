@@ -1,6 +1,4 @@
-import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { useShared } from './context.ts';
 import { FormDialog } from './dialog.tsx';
 import { TextField } from './field.tsx';
 
@@ -20,32 +18,25 @@ export const ConfirmDialog = ({ name, children, ...dialog }: ConfirmProps) => {
   );
 };
 
-type DeleteProps = {
-  kind: 'plan' | 'project';
+type DeleteProps = Pick<ConfirmProps, 'onClose' | 'onChanged' | 'children'> & {
+  kind: string;
   id: string;
-  onClose: () => void;
-  children: ComponentChildren;
+  /** What is deleted, in the title. @default its kind and id */
+  what?: string;
+  onDelete: () => Promise<unknown>;
 };
 
-/** Confirms the deletion of a plan or a project, and deletes it. */
-export const DeleteDialog = ({ kind, id, onClose, children }: DeleteProps) => {
-  const { session, reloadShared } = useShared();
-  const remove = async () => {
-    if (kind === 'plan') await session.api('plans.delete', { plan: id });
-    else await session.api('projects.delete', { project: id });
-    return `Deleted ${kind} ${id}.`;
-  };
-  return (
-    <ConfirmDialog
-      title={`Delete ${kind} “${id}”?`}
-      action={`Delete ${kind}`}
-      busyAction="Deleting…"
-      name={id}
-      onClose={onClose}
-      onChanged={reloadShared}
-      onSubmit={remove}
-    >
-      {children}
-    </ConfirmDialog>
-  );
-};
+/** Confirms a deletion, and deletes. */
+export const DeleteDialog = ({ kind, id, what, onDelete, ...dialog }: DeleteProps) => (
+  <ConfirmDialog
+    title={`Delete ${what ?? `${kind} “${id}”`}?`}
+    action={`Delete ${kind}`}
+    busyAction="Deleting…"
+    name={id}
+    onSubmit={async () => {
+      await onDelete();
+      return `Deleted ${kind} ${id}.`;
+    }}
+    {...dialog}
+  />
+);

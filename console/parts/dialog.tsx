@@ -1,6 +1,7 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type ApiFailure, asFailure } from '../api/failure.ts';
+import { Button } from './button.tsx';
 import { announce } from './notice.tsx';
 import { FailureBox } from './states.tsx';
 
@@ -112,16 +113,16 @@ export const FormDialog = (props: FormProps) => {
         <FailureContext.Provider value={failure}>{props.children}</FailureContext.Provider>
         {failure && failure.param === undefined && <FailureBox failure={failure} />}
         <div class="dialog-actions">
-          <button type="button" class="button" disabled={isBusy} onClick={props.onClose}>
+          <Button disabled={isBusy} onClick={props.onClose}>
             Cancel
-          </button>
-          <button
+          </Button>
+          <Button
             type="submit"
-            class={isDangerous ? 'button is-danger' : 'button is-primary'}
+            look={isDangerous ? 'is-danger' : 'is-primary'}
             disabled={isBusy || !isReady}
           >
             {isBusy ? busyAction : action}
-          </button>
+          </Button>
         </div>
       </form>
     </Dialog>

@@ -68,41 +68,55 @@ export const IdField = (field: Pick<TextFieldProps, 'param' | 'value' | 'onChang
   <TextField label="Id" hint="Letters, digits, dots, dashes." {...field} />
 );
 
-/** The options of a select. */
-export const Options = ({ options }: { options: readonly { value: string; label: string }[] }) => (
-  <>
-    {options.map(({ value, label }) => (
-      <option key={value} value={value}>
-        {label}
-      </option>
-    ))}
-  </>
-);
-
-type SelectFieldProps<T extends string> = Omit<FieldProps, 'children'> & {
+type SelectProps<T extends string> = {
   value: T;
   options: readonly { value: T; label: string }[];
   onChange: (value: T) => void;
 };
 
-/** A labelled choice of one value, out of sight until it is opened. */
+/** A choice of one value, out of sight until it is opened. */
+export const Select = <T extends string>(
+  props: SelectProps<T> & { id?: string; 'aria-label'?: string; 'aria-describedby'?: string },
+) => {
+  const { options, onChange, ...attributes } = props;
+  return (
+    <select
+      disabled={options.length === 0}
+      {...attributes}
+      onChange={({ currentTarget }) => onChange(currentTarget.value as T)}
+    >
+      {options.map(({ value, label }) => (
+        <option key={value} value={value}>
+          {label}
+        </option>
+      ))}
+    </select>
+  );
+};
+
 export const SelectField = <T extends string>({
   value,
   options,
   onChange,
   ...field
-}: SelectFieldProps<T>) => (
+}: SelectProps<T> & Omit<FieldProps, 'children'>) => (
   <Field {...field}>
-    {(attributes) => (
-      <select
-        {...attributes}
-        value={value}
-        onChange={({ currentTarget }) => onChange(currentTarget.value as T)}
-      >
-        <Options options={options} />
-      </select>
-    )}
+    {(attributes) => <Select {...attributes} value={value} options={options} onChange={onChange} />}
   </Field>
+);
+
+/** A field for a key, which no browser completes or stores. */
+export const KeyInput = ({
+  onChange,
+  ...attributes
+}: Pick<TextFieldProps, 'value' | 'onChange'> & { id: string; 'aria-describedby': string }) => (
+  <input
+    {...attributes}
+    type="password"
+    autoComplete="off"
+    placeholder="mrk_live_…"
+    onInput={({ currentTarget }: Typed) => onChange(currentTarget.value)}
+  />
 );
 
 type CheckListProps = {

@@ -1,7 +1,7 @@
 import { useShared } from './context.ts';
 import { hrefOf, type Route, replaceHash } from './route.ts';
 
-export const REQUEST_STATUSES = [
+const REQUEST_STATUSES = [
   { value: '', label: 'All' },
   { value: 'failed', label: 'Failed' },
   { value: '5xx', label: '5xx' },
@@ -10,13 +10,13 @@ export const REQUEST_STATUSES = [
   { value: 'abandoned', label: 'Disconnected' },
 ] as const;
 
-export const REQUEST_DAYS = [
+const REQUEST_DAYS = [
   { value: '1', label: '24 hours' },
   { value: '7', label: '7 days' },
   { value: '30', label: '30 days' },
 ] as const;
 
-export const USAGE_RANGES = [
+const USAGE_RANGES = [
   { value: '7', label: '7 days' },
   { value: '30', label: '30 days', isDefault: true },
   { value: '90', label: '90 days' },
@@ -41,7 +41,7 @@ export const USAGE_MEASURES = [
   { value: 'cost', label: 'Cost' },
 ] as const;
 
-export const KEY_STATUSES = [
+const KEY_STATUSES = [
   { value: '', label: 'All' },
   { value: 'active', label: 'Active' },
   { value: 'paused', label: 'Paused' },
@@ -49,7 +49,7 @@ export const KEY_STATUSES = [
   { value: 'revoked', label: 'Revoked' },
 ] as const;
 
-export const FAULTS = [
+const FAULTS = [
   { value: '', label: 'Any fault' },
   { value: 'provider', label: 'Fault of a provider' },
   { value: 'operator', label: 'Fault of the configuration' },
@@ -136,5 +136,11 @@ export const useFilters = <P extends FilteredPage>(page: P) => {
     });
   };
   const change = (changes: Partial<FilterValues<P>>): void => replaceHash(hrefWith(changes));
-  return { values, change, hrefWith };
+  /** A control of one filter. */
+  const bind = <Name extends keyof Filters[P] & string>(name: Name) => ({
+    value: values[name],
+    options: FILTERS[page][name],
+    onChange: (value: FilterValues<P>[Name]) => replaceHash(hrefWith({ ...values, [name]: value })),
+  });
+  return { values, change, bind, hrefWith };
 };

@@ -28,7 +28,10 @@ export const Page = ({ title, subtitle, actions, children }: PageProps) => {
   );
 };
 
-/** What a page is most used for. */
-export const MainButton = (props: { onClick: () => void; children: ComponentChildren }) => (
-  <button type="button" class="button is-primary" {...props} />
+/** A part of a page below its title. */
+export const Section = (props: { title: ComponentChildren; children: ComponentChildren }) => (
+  <section class="section">
+    <h2>{props.title}</h2>
+    {props.children}
+  </section>
 );

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { asFailure } from '../api/failure.ts';
 import type { PagedList } from '../api/types.ts';
+import { Button } from './button.tsx';
 import { count } from './format.ts';
 import { type Loaded, useLoad } from './load.ts';
 import { announce } from './notice.tsx';
@@ -36,9 +37,9 @@ export const More = <Row,>({ of: { subject, value, more } }: { of: Paged<Row> })
     <p class="more">
       {count(value.data.length)}
       {value.total === undefined ? '' : ` of ${count(value.total)}`} shown, sorted and added up.{' '}
-      <button type="button" class="button" disabled={isBusy} onClick={load}>
+      <Button disabled={isBusy} onClick={load}>
         {isBusy ? 'Loading…' : 'Show more'}
-      </button>
+      </Button>
     </p>
   );
 };

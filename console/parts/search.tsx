@@ -15,7 +15,7 @@ export const useSettled = (text: string): string => {
 };
 
 /** A typed text that becomes a filter of the address once it has not changed for a while, and follows it. */
-export const useTyped = (
+const useTyped = (
   value: string,
   onSettled: (text: string) => void,
 ): [typed: string, setTyped: (text: string) => void] => {
@@ -57,3 +57,9 @@ export const Search = ({ label, placeholder, value, onChange, keep }: SearchProp
     />
   </label>
 );
+
+/** A search that is a filter of the address. */
+export const FilterSearch = ({ value, onChange, ...search }: SearchProps) => {
+  const [typed, setTyped] = useTyped(value, onChange);
+  return <Search {...search} value={typed} onChange={setTyped} />;
+};

@@ -3,9 +3,10 @@ import { useEffect, useState } from 'preact/hooks';
 import { KEY } from '../../lambdas/clients.ts';
 import { modelsOf } from '../api/caller.ts';
 import type { NewKey } from '../api/types.ts';
+import { Button } from './button.tsx';
 import { Copyable } from './copy.tsx';
 import { Dialog } from './dialog.tsx';
-import { Options } from './field.tsx';
+import { SelectField } from './field.tsx';
 import { useLoad } from './load.ts';
 import { Snippets } from './snippets.tsx';
 import { Shown } from './states.tsx';
@@ -23,15 +24,12 @@ const KeyCode = ({ secret }: { secret: string }) => {
         return (
           model && (
             <>
-              <label class="code-model">
-                Code for the model{' '}
-                <select
-                  value={model.id}
-                  onChange={({ currentTarget }) => setChosen(currentTarget.value)}
-                >
-                  <Options options={all.map(({ id }) => ({ value: id, label: id }))} />
-                </select>
-              </label>
+              <SelectField
+                label="Code for the model"
+                value={model.id}
+                options={all.map(({ id }) => ({ value: id, label: id }))}
+                onChange={setChosen}
+              />
               <Snippets label="Use the key with" model={model} />
             </>
           )
@@ -73,9 +71,9 @@ export const SecretDialog = ({ title, label, text, isWide = false, ...props }: S
           />
           I have saved it
         </label>
-        <button type="button" class="button is-primary" disabled={!isSaved} onClick={props.onDone}>
+        <Button look="is-primary" disabled={!isSaved} onClick={props.onDone}>
           Done
-        </button>
+        </Button>
       </div>
     </Dialog>
   );

@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { Button } from './button.tsx';
+import { Clip } from './clip.tsx';
 import { useShared } from './context.ts';
 import { count } from './format.ts';
 import { hrefOf, replaceHash } from './route.ts';
@@ -8,7 +10,8 @@ type Key = string | number | undefined;
 
 export type Column<Row> = {
   title: string;
-  cell: (row: Row) => ComponentChildren;
+  /** @default what the rows are sorted by */
+  cell?: (row: Row) => ComponentChildren;
   /** `number` aligns to the right; `wide` is left out below 1360 px; `actions` has a hidden title. */
   kind?: 'number' | 'wide' | 'actions';
   /** What the rows are sorted by on a click on the title: numbers from the highest, texts from A. */
@@ -25,7 +28,33 @@ type TableProps<Row> = {
   classOf?: (row: Row) => string;
   /** Classes of the panel around it. @default none */
   look?: string;
+  /** In place of a table without rows. */
+  empty?: ComponentChildren;
 };
+
+type Figures<Row> = Partial<Column<Row>> & {
+  /** @default a whole number */
+  format?: (value: number) => string;
+  /** The last row has their sum. */
+  isSummed?: true;
+};
+
+/** A column of numbers, some of which may not be known. */
+export const figures = <Row,>(
+  title: string,
+  of: (row: Row) => number | null | undefined,
+  { format = count, isSummed, ...column }: Figures<Row> = {},
+): Column<Row> => ({
+  ...{ title, kind: 'number', sort: (row) => of(row) ?? undefined },
+  cell: (row) => {
+    const value = of(row) ?? undefined;
+    return value === undefined ? '–' : format(value);
+  },
+  ...(isSummed && {
+    total: (rows) => format(rows.reduce((sum, row) => sum + (of(row) ?? 0), 0)),
+  }),
+  ...column,
+});
 
 /** Rows that are drawn at first: all are sorted and added up. */
 const MOST_DRAWN = 200;
@@ -75,7 +104,7 @@ const useOrder = <Row,>(columns: readonly Column<Row>[], rows: readonly Row[]) =
 
 /** A table that becomes one card per row below 960 px; roles are spelled out, since CSS changes the display. */
 export const Table = <Row,>(props: TableProps<Row>) => {
-  const { caption, columns, rows, keyOf, classOf, look = '' } = props;
+  const { caption, columns, rows, keyOf, classOf, look = '', empty } = props;
   const { order, sorted, sortBy } = useOrder(columns, rows);
   const [most, setMost] = useState(MOST_DRAWN);
   const cells = (content: (column: Column<Row>) => ComponentChildren) =>
@@ -87,6 +116,7 @@ export const Table = <Row,>(props: TableProps<Row>) => {
         </td>
       );
     });
+  if (empty && rows.length === 0) return <>{empty}</>;
   return (
     <div class={`panel ${look}`}>
       <table role="table">
@@ -118,7 +148,7 @@ export const Table = <Row,>(props: TableProps<Row>) => {
         <tbody role="rowgroup">
           {sorted.slice(0, most).map((row) => (
             <tr key={keyOf(row)} role="row" class={classOf?.(row) ?? ''}>
-              {cells(({ cell }) => cell(row))}
+              {cells(({ cell, sort }) => (cell ?? sort)?.(row))}
             </tr>
           ))}
         </tbody>
@@ -130,9 +160,9 @@ export const Table = <Row,>(props: TableProps<Row>) => {
       </table>
       {rows.length > most && (
         <p class="more">
-          <button type="button" class="button" onClick={() => setMost(most + MOST_DRAWN)}>
+          <Button onClick={() => setMost(most + MOST_DRAWN)}>
             {count(rows.length - most)} more
-          </button>
+          </Button>
         </p>
       )}
     </div>
@@ -141,13 +171,7 @@ export const Table = <Row,>(props: TableProps<Row>) => {
 
 /** The names that something is limited to. */
 export const AllowedNames = ({ names }: { names: readonly string[] | undefined }) =>
-  names ? (
-    <span class="clip" title={names.join(', ')}>
-      {names.join(', ')}
-    </span>
-  ) : (
-    <span class="quiet">all</span>
-  );
+  names ? <Clip text={names.join(', ')} /> : <span class="quiet">all</span>;
 
 export const Maximum = ({ value }: { value: number | undefined }) =>
   value === undefined ? <span class="quiet">no limit</span> : <span>{count(value)}</span>;

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { Button } from './button.tsx';
 import { Icon } from './icons.tsx';
 
 const NAME = 'theme';
@@ -30,9 +31,8 @@ export const ThemeButton = () => {
   }, [chosen]);
   const next = (chosen ?? system) === 'dark' ? 'light' : 'dark';
   return (
-    <button
-      type="button"
-      class="button is-icon"
+    <Button
+      look="is-icon"
       aria-label={`Use the ${next} theme`}
       onClick={() => {
         localStorage.setItem(NAME, next);
@@ -40,6 +40,6 @@ export const ThemeButton = () => {
       }}
     >
       <Icon name="sun" />
-    </button>
+    </Button>
   );
 };
