@@ -4,7 +4,7 @@ import type { AdmittedKey, Project, ProjectStore } from '../stores/project-store
 import { listOf } from '../support/async-lists.ts';
 import { type Clock, MINUTE_MS } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
-import { projectNotFound } from './roles.ts';
+import { conflict, projectNotFound } from './roles.ts';
 
 /** Far above the second by which lists of keys are behind, and above the time that a creation takes. */
 export const UNLISTED_MS = MINUTE_MS;
@@ -31,8 +31,6 @@ type Parts = {
   keys: Pick<KeyStore, 'readKeys'>;
   clock: Clock;
 };
-
-const conflict = (message: string) => invalidRequest(message, { status: 409 });
 
 /** Keys that were admitted so lately that lists may not have them yet. */
 export const recentlyAdmitted = ({ admitted = [] }: Project, now: number): AdmittedKey[] =>

@@ -10,6 +10,7 @@ import { keptRange } from './input.ts';
 import type { Operation } from './operation.ts';
 import { readPage } from './page.ts';
 import { projectsSeenBy } from './projects.ts';
+import { placeOf } from './recent.ts';
 import { type Placed, placedTargets } from './targets.ts';
 
 /** The newest receipts that are read: a fit of more takes longer and is hardly better. */
@@ -72,8 +73,7 @@ export const createCalibration = (parts: {
     const sources = (await projectsSeenBy(projects, identity)).map((projectId) =>
       records.listRecords({ projectId, ...range }),
     );
-    const placeOf = ({ day, id: request }: RequestRecord) => `${day}|${request}`;
-    const { data: found } = await readPage(mergeDescending(sources, placeOf), {
+    const { data: found } = await readPage<RequestRecord>(mergeDescending(sources, placeOf), {
       limit: MAX_RECEIPTS,
       placeOf,
       isWanted: (record) => isWanted(record.model) && isReceipt(record),

@@ -3,12 +3,12 @@ import type { PlanStore } from '../stores/plan-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import { listOf } from '../support/async-lists.ts';
 import type { Clock } from '../support/clock.ts';
-import { invalidRequest, notFound } from '../support/errors.ts';
+import { notFound } from '../support/errors.ts';
 import { recentlyAdmitted, requireNotDeleted, UNLISTED_MS } from './admit-key.ts';
 import type { Operation } from './operation.ts';
 import { publicProject } from './projects.ts';
 import { statusAt } from './public-key.ts';
-import { projectNotFound } from './roles.ts';
+import { conflict, projectNotFound } from './roles.ts';
 
 type Parts = {
   projects: Pick<ProjectStore, 'changeProject' | 'listProjects'>;
@@ -16,8 +16,6 @@ type Parts = {
   keys: Pick<KeyStore, 'readKeys'>;
   clock: Clock;
 };
-
-const conflict = (message: string) => invalidRequest(message, { status: 409 });
 
 const tooRecent = (subject: string) =>
   conflict(`${subject} got a key within the last minute. Repeat the deletion in a minute.`);

@@ -11,8 +11,9 @@ import { MAX_RECORD_DAYS } from '../tables.ts';
 import { keptRange } from './input.ts';
 import type { Operation } from './operation.ts';
 import { readPage } from './page.ts';
-import { projectsSeenBy, requireProject } from './projects.ts';
+import { projectsSeenBy } from './projects.ts';
 import { EXPORT_CURSOR, type ExportQuery } from './queries.ts';
+import { placeOf } from './recent.ts';
 
 /** Rows of the history, of which each becomes some 5 of 1.3 KB; a response has at most 6 MB. */
 const PAGE_ROWS = 400;
@@ -41,8 +42,6 @@ const rowAfter = (place: string | undefined) => {
   const [day = '', keyId = '', ...model] = place?.split('|') ?? [];
   return place === undefined ? undefined : { day, keyId, model: model.join('|') };
 };
-
-const recordPlaceOf = ({ day, id }: RequestRecord): string => `${day}|${id}`;
 
 const recordBefore = (place: string | undefined) => {
   const [day = '', id = ''] = place?.split('|') ?? [];
@@ -91,7 +90,7 @@ export const createExport = (parts: {
       limit,
       read: (projectId, place) =>
         records.listRecords({ projectId, from, to, ...recordBefore(place) }),
-      placeOf: recordPlaceOf,
+      placeOf,
     });
     return { ...page, data: page.data.flatMap((record) => eventsOf(record, form, meter)) };
   };
@@ -103,8 +102,7 @@ export const createExport = (parts: {
       throw invalidRequest(`The format must be focus, ${EVENT_FORMS.join(', ')}.`, { status: 404 });
     }
     const { project, cursor, from: since, to: until = clock.now() } = query;
-    if (project !== undefined) await requireProject(projects, project, identity);
-    const ids = project === undefined ? await projectsSeenBy(projects, identity) : [project];
+    const ids = await projectsSeenBy(projects, identity, project);
     // Records of later requests may still be written: the next export begins here.
     const settled = form === undefined ? until : Math.min(until, settledUntil());
     const [, first = String(settled)] = EXPORT_CURSOR.exec(cursor ?? '') ?? [];

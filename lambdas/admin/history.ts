@@ -17,7 +17,6 @@ import type { Operation } from './operation.ts';
 import { readPage } from './page.ts';
 import { projectsSeenBy, requireProject } from './projects.ts';
 import { USAGE_CURSOR, type UsageQuery } from './queries.ts';
-import type { Identity } from './roles.ts';
 
 type ReadsHistory = ReadsSums & Pick<HistoryStore, 'readSpent'>;
 
@@ -147,15 +146,6 @@ export const historyHandlers = ({
   const ageOfProjects = async (ids: string[]) =>
     ageOf(await Promise.all(ids.map((id) => history.readProgress(id))), clock.now());
 
-  const projectsOf = async (
-    { project }: { project?: string },
-    identity: Identity,
-  ): Promise<string[]> => {
-    if (project === undefined) return projectsSeenBy(projects, identity);
-    await requireProject(projects, project, identity);
-    return [project];
-  };
-
   /** The rows themselves, of one project on each page, so that an export of any size streams. */
   const pageOf = async (ids: string[], days: Days, { cursor, ...wanted }: UsageQuery) => {
     const named = keysIn(wanted);
@@ -178,7 +168,7 @@ export const historyHandlers = ({
     const named = keysIn(wanted);
     const days = daysOf(since, until, now);
     if (by === undefined && (limit ?? sort) !== undefined) throw onlySums();
-    const ids = await projectsOf(wanted, identity);
+    const ids = await projectsSeenBy(projects, identity, wanted.project);
     if (by === undefined) return { status: 200, body: await pageOf(ids, days, wanted) };
     const age = await ageOfProjects(ids);
     if (named && isWhoGrouping(by)) throw notOfOneKey();
@@ -240,7 +230,7 @@ export const historyHandlers = ({
 
   /** Brings the history up to date and compares each closed period with its records, project after project. */
   const reconcile = (async ({ query: wanted, identity }) => {
-    const ids = await projectsOf(wanted, identity);
+    const ids = await projectsSeenBy(projects, identity, wanted.project);
     const startedAt = clock.now();
     const isOver = () => clock.now() - startedAt >= RECONCILE_MS;
     const isLate = () => clock.now() - startedAt >= MAX_STEP_MS;

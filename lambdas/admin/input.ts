@@ -66,11 +66,19 @@ export const keptRange = (
 /** The body of an operation that its path describes fully. */
 export const NoFields = z.strictObject({});
 
-/** The new value of an optional field: null removes it, undefined keeps it. */
-export const changedTo = <Value>(
-  value: Value | null | undefined,
-  stored: Value | undefined,
-): Value | undefined => (value === undefined ? stored : (value ?? undefined));
+type Changes<Fields> = { [Name in keyof Fields]?: Fields[Name] | null };
+
+/** What is stored, with the fields of a change: null removes one. */
+export const changedBy = <Stored extends object>(change: Changes<Stored>, stored: Stored): Stored =>
+  withoutNulls({ ...stored, ...change }) as Stored;
+
+/** The fields of a change that are set. */
+export const withoutNulls = <Fields extends object>(
+  fields: Fields,
+): { [Name in keyof Fields]?: NonNullable<Fields[Name]> } =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as {
+    [Name in keyof Fields]?: NonNullable<Fields[Name]>;
+  };
 
 const PlanIds = z
   .array(Id)
@@ -121,19 +129,17 @@ const PlanFields = {
 const NewPlan = z.strictObject({ id: Id, ...PlanFields });
 
 /** `models: null` allows all models again, `concurrency: null` any number of requests in flight, `require: null` any target. */
+const Removable = {
+  concurrency: Concurrency.nullable().exactOptional(),
+  models: ModelIds.nullable().exactOptional(),
+  require: Requirement.nullable().exactOptional(),
+};
 const PlanChange = z.strictObject({
+  ...PlanFields,
   rpm: Count.exactOptional(),
   quota: Count.exactOptional(),
   period: PlanFields.period.exactOptional(),
-  concurrency: Concurrency.nullable().exactOptional(),
-  models: ModelIds.nullable().exactOptional(),
-  replay: PlanFields.replay,
-  state: PlanFields.state,
-  require: Requirement.nullable().exactOptional(),
-  loops: PlanFields.loops,
-  max_wait_ms: PlanFields.max_wait_ms,
-  priority: PlanFields.priority,
-  weight: PlanFields.weight,
+  ...Removable,
 });
 
 const Email = z
@@ -177,9 +183,7 @@ const KeySettings = z
     name: Name.nullable().exactOptional(),
     rpm: Count.nullable().exactOptional(),
     quota: Count.nullable().exactOptional(),
-    concurrency: Concurrency.nullable().exactOptional(),
-    models: ModelIds.nullable().exactOptional(),
-    require: Requirement.nullable().exactOptional(),
+    ...Removable,
   })
   .refine((fields) => Object.keys(fields).length > 0, 'must have a field to change');
 

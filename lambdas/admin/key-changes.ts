@@ -7,11 +7,12 @@ import type { ProjectStore } from '../stores/project-store.ts';
 import { UnreadableItem } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
-import { omitUndefined } from '../support/omit-undefined.ts';
 import { requireAllowedPlan, requireAssigned } from './admit-key.ts';
+import { withoutNulls } from './input.ts';
 import { checkKeyLimits } from './key-limits.ts';
 import type { Operation } from './operation.ts';
 import { auditedKey, keyNotFound, publicKey } from './public-key.ts';
+import { conflict } from './roles.ts';
 
 type Parts = {
   lifecycle: Pick<KeyLifecycle, 'find' | 'change'>;
@@ -49,7 +50,7 @@ export const keyChangeHandlers = ({ lifecycle, plans, projects, checkModels, clo
 
   const apply = async (action: Action, record: KeyRecord, change: KeyChange) => {
     const changed = await lifecycle.change(record, change);
-    if (!changed) throw invalidRequest(`Key '${record.keyId}' is revoked.`, { status: 409 });
+    if (!changed) throw conflict(`Key '${record.keyId}' is revoked.`);
     const now = clock.now();
     const { projectId: project, keyId: key } = record;
     const [before, after] = [auditedKey(changed.before, now), auditedKey(changed.after, now)];
@@ -62,18 +63,8 @@ export const keyChangeHandlers = ({ lifecycle, plans, projects, checkModels, clo
 
   const set = (async ({ parameters, input }) => {
     const record = await require(parameters);
-    const { rpm, quota, concurrency } = input;
-    const scope = omitUndefined({
-      models: input.models ?? undefined,
-      require: input.require ?? undefined,
-    });
-    checkModels(scope);
-    const limits = omitUndefined({
-      rpm: rpm ?? undefined,
-      quota: quota ?? undefined,
-      concurrency: concurrency ?? undefined,
-      ...scope,
-    });
+    const limits = withoutNulls(input);
+    checkModels(limits);
     checkKeyLimits(limits, await requirePlan(plans, record.planId));
     return apply('keys.set', record, input);
   }) satisfies Operation<'keys.set'>;

@@ -18,7 +18,7 @@ import { readPage } from './page.ts';
 import { projectsSeenBy, requireProject } from './projects.ts';
 import { auditedKey, keyNotFound, publicKey, statusAt } from './public-key.ts';
 import type { KeyQuery } from './queries.ts';
-import { type Identity, maySee } from './roles.ts';
+import { conflict, type Identity, maySee } from './roles.ts';
 
 type Parts = {
   lifecycle: KeyLifecycle;
@@ -139,9 +139,7 @@ export const keyHandlers = (parts: Parts) => {
     const found = await requireKey(lifecycle, { projectId: project, keyId });
     await admitKey({ projectId: project, planId: found.planId, keyId, isSuccessor: true });
     const rotated = await lifecycle.rotate({ projectId: project, keyId, ...rotation });
-    if (!rotated) {
-      throw invalidRequest(`Key '${keyId}' is paused, revoked or expired.`, { status: 409 });
-    }
+    if (!rotated) throw conflict(`Key '${keyId}' is paused, revoked or expired.`);
     const { key, old, record, isOldKeyEnded } = rotated;
     const replaced = { replaces: keyId, overlap, old_key_ended: isOldKeyEnded };
     const before = auditedKey(old, clock.now());

@@ -3,7 +3,7 @@ import type { ProjectStore } from '../stores/project-store.ts';
 import { formatInstant } from '../support/clock.ts';
 import { ApiError, apiError, invalidRequest, notFound } from '../support/errors.ts';
 import type { Operation } from './operation.ts';
-import { type Identity, isRole, projectOf, type Role } from './roles.ts';
+import { conflict, type Identity, isRole, projectOf, type Role } from './roles.ts';
 
 type User = { email: string; status: 'invited' | 'active' | 'disabled'; invitedAt: number };
 type Page = { users: User[]; nextToken: string | undefined };
@@ -48,9 +48,7 @@ const poolFailure = (cause: unknown): ApiError => {
 /** Without the role, the last operator could change nothing any more. @throws ApiError 409 */
 const requireOther = ({ name }: Identity, email: string): void => {
   if (name.toLowerCase() !== email) return;
-  throw invalidRequest('Ask another operator: this would end your own role of operator.', {
-    status: 409,
-  });
+  throw conflict('Ask another operator: this would end your own role of operator.');
 };
 
 /** Addresses are compared in lower case, as the pool does. */
@@ -89,9 +87,8 @@ export const memberHandlers = ({ members, projects }: Parts) => {
   /** A user may have taken the address of somebody else, for whom the role is meant. @throws ApiError 409 */
   const grant = async (pool: Members, email: string, roles: readonly Role[]): Promise<void> => {
     if (roles.length > 0 && !(await pool.isVerified(email))) {
-      throw invalidRequest(
+      throw conflict(
         `The user of '${email}' has not verified this address. Remove that member, then invite the address again.`,
-        { status: 409 },
       );
     }
     for (const role of roles) await pool.addToGroup(email, role);

@@ -6,10 +6,9 @@ import { ApiError } from '../support/errors.ts';
 import { type HistoryParts, limitRows } from './history.ts';
 import type { Operation } from './operation.ts';
 import { type PlanParts, planHandlers } from './plans.ts';
-import { type ProjectParts, projectHandlers, projectsSeenBy, requireProject } from './projects.ts';
+import { type ProjectParts, projectHandlers, projectsSeenBy } from './projects.ts';
 import { createReadCounts, type KeyUsage, type QuotaParts } from './quota-usage.ts';
 import { type RequestParts, requestHandlers } from './requests.ts';
-import type { Identity } from './roles.ts';
 
 /** Days that are shown, and as many before them to compare with. */
 const DAYS = 14;
@@ -96,15 +95,9 @@ export const createOverview = (parts: Parts) => {
     return { usage, near: await sectionOf(readNear(busiest)) };
   };
 
-  const idsOf = async (project: string | undefined, identity: Identity): Promise<string[]> => {
-    if (project === undefined) return projectsSeenBy(projects, identity);
-    await requireProject(projects, project, identity);
-    return [project];
-  };
-
   const overview = (async (request) => {
     const { query, identity } = request;
-    const ids = await idsOf(query.project, identity);
+    const ids = await projectsSeenBy(projects, identity, query.project);
     const failed = { ...query, status: 'failed', limit: FAILED };
     const [projectList, planList, figures, requestList] = await Promise.all([
       projectLists['projects.list'](request),

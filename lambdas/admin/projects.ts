@@ -4,9 +4,9 @@ import type { Project, ProjectStore } from '../stores/project-store.ts';
 import { type Clock, formatInstant } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
-import { changedTo } from './input.ts';
+import { changedBy } from './input.ts';
 import type { Operation } from './operation.ts';
-import { type Identity, maySee, projectNotFound } from './roles.ts';
+import { changedMeanwhile, conflict, type Identity, maySee, projectNotFound } from './roles.ts';
 
 export const publicProject = ({ id, createdAt, deletedAt, maxKeys, ...project }: Project) => ({
   id,
@@ -44,12 +44,18 @@ export const requireProject = async (
   if (!(await projects.findProject(id))) throw projectNotFound(id);
 };
 
-/** Ids of all projects that the identity may see. */
+/** Ids of all projects that the identity may see, or of the one that it asks for. @throws ApiError 404 */
 export const projectsSeenBy = async (
-  projects: Pick<ProjectStore, 'listProjects'>,
+  projects: Pick<ProjectStore, 'findProject' | 'listProjects'>,
   identity: Identity,
-): Promise<string[]> =>
-  (await projects.listProjects()).map(({ id }) => id).filter((id) => maySee(identity, id));
+  project?: string,
+): Promise<string[]> => {
+  if (project === undefined) {
+    return (await projects.listProjects()).map(({ id }) => id).filter((id) => maySee(identity, id));
+  }
+  await requireProject(projects, project, identity);
+  return [project];
+};
 
 export type ProjectParts = {
   projects: ProjectStore;
@@ -76,26 +82,18 @@ export const projectHandlers = ({ projects, plans, clock }: ProjectParts) => {
     const { deletedAt } = (await projects.findProject(project.id)) ?? {};
     const reason =
       deletedAt === undefined ? 'already exists.' : 'was deleted; its history keeps the id.';
-    throw invalidRequest(`Project '${project.id}' ${reason}`, { status: 409 });
+    throw conflict(`Project '${project.id}' ${reason}`);
   }) satisfies Operation<'projects.create'>;
 
   /** Keys that exist keep working; plans and number of keys apply to new ones. */
   const set = (async ({ parameters: { project: id = '' }, input }) => {
+    const { max_keys: maxKeys, ...fields } = input;
     await requirePlans(plans, input.plans ?? []);
-    const changed = await projects.changeProject(id, (stored) => {
-      const { name, plans: allowed, maxKeys, ...rest } = stored;
-      const optional = {
-        name: changedTo(input.name, name),
-        plans: changedTo(input.plans, allowed),
-        maxKeys: changedTo(input.max_keys, maxKeys),
-      };
-      return { ...rest, ...omitUndefined(optional) };
-    });
+    const changed = await projects.changeProject(id, (stored) =>
+      changedBy({ ...fields, ...omitUndefined({ maxKeys }) }, stored),
+    );
     if (changed.outcome === 'missing') throw projectNotFound(id);
-    if (changed.outcome === 'conflict') {
-      const message = `Project '${id}' was changed concurrently. List it, then repeat the change.`;
-      throw invalidRequest(message, { status: 409 });
-    }
+    if (changed.outcome === 'conflict') throw changedMeanwhile(`Project '${id}'`);
     const [before, after] = [publicProject(changed.before), publicProject(changed.after)];
     const changes: Change[] = [{ action: 'projects.set', project: id, before, after }];
     return { status: 200, body: after, changes };

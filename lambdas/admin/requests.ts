@@ -11,7 +11,7 @@ import { MAX_RECORD_DAYS } from '../tables.ts';
 import { keptRange } from './input.ts';
 import type { Operation } from './operation.ts';
 import { readPage } from './page.ts';
-import { projectsSeenBy, requireProject } from './projects.ts';
+import { projectsSeenBy } from './projects.ts';
 import type { RequestQuery } from './queries.ts';
 import { placeOf, readKeyNames } from './recent.ts';
 import { type Identity, seesAll } from './roles.ts';
@@ -78,12 +78,9 @@ export const requestHandlers = ({ records, projects, keys, clock }: RequestParts
     { project, key }: RequestQuery,
     identity: Identity,
   ): Promise<string[]> => {
-    if (project !== undefined) {
-      await requireProject(projects, project, identity);
-      return [project];
-    }
-    if (key === undefined) return allSeenBy(identity);
-    const all = await projectsSeenBy(projects, identity);
+    if (project === undefined && key === undefined) return allSeenBy(identity);
+    const all = await projectsSeenBy(projects, identity, project);
+    if (project !== undefined || key === undefined) return all;
     const owners = await Promise.all(
       all.map(async (id) =>
         (await keys.listKeys(id)).some((one) => one.keyId === key) ? [id] : [],

@@ -32,6 +32,12 @@ const mayManage = (identity: Identity, projectId = ''): boolean =>
 
 export const projectNotFound = (id: string) => notFound(`Project '${id}' not found.`);
 
+/** What the state of things does not allow now. */
+export const conflict = (message: string) => invalidRequest(message, { status: 409 });
+
+export const changedMeanwhile = (subject: string) =>
+  conflict(`${subject} was changed concurrently. List it, then repeat the change.`);
+
 const denied = (message: string) => invalidRequest(message, { status: 403 });
 
 /**
