@@ -1,5 +1,5 @@
 import type { Command } from './command.ts';
-import { formatTable, isRows, type Row } from './format.ts';
+import { formatTable, moreNote, type Row, rowsIn } from './format.ts';
 
 const COLUMNS = ['at', 'who', 'action', 'project', 'plan', 'key', 'member', 'outcome', 'change'];
 
@@ -21,11 +21,8 @@ export const AUDIT_COMMANDS: Record<string, Command> = {
     print: ({ data }) =>
       formatTable(
         COLUMNS,
-        isRows(data) ? data.map((row) => ({ ...row, change: changeOf(row) })) : [],
+        rowsIn(data).map((row) => ({ ...row, change: changeOf(row) })),
       ),
-    note: ({ next_cursor: next }) =>
-      typeof next === 'string'
-        ? 'There are more: raise --limit, or narrow --since and --until.'
-        : undefined,
+    note: moreNote,
   },
 };

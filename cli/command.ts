@@ -3,7 +3,7 @@ import { type AdminRequest, requestFor } from './admin-client.ts';
 import { usageError } from './cli-error.ts';
 import type { Connection, Env } from './connection.ts';
 import type { OptionName, Options } from './read-arguments.ts';
-import { membersIn, required } from './read-options.ts';
+import { type Members, membersIn, required } from './read-options.ts';
 
 export type CommandInput = {
   /** Arguments after resource and verb, as many as `Command.operands` names. */
@@ -38,7 +38,9 @@ export type Command = {
   isChange?: true;
   /** The operation that the command asks for; undefined if the options ask for more than one. */
   operation?: OperationName | ((input: CommandInput) => OperationName | undefined);
-  /** Members that no option has the value of. @throws CliError 2 on invalid input */
+  /** How options become members of this command, where it differs from other commands. */
+  reads?: Members;
+  /** Members that no option sets. @throws CliError 2 on invalid input */
   members?(input: CommandInput): object | Promise<object>;
   /** Runs a command of more than one request; without an operation. @throws CliError */
   perform?(input: CommandInput, connection: Connection): Promise<Record<string, unknown>>;
@@ -85,11 +87,11 @@ export const requestOf = async (
   ]);
   for (const name of needs) if (!options[name]) throw usageError(`Missing option: --${name}`);
   const others = names.filter((name) => !inPath.includes(name));
-  const set = membersIn(options, others, now);
+  const set = membersIn(options, others, now, command.reads);
   if (command.isChange && Object.keys(set).length === 0) {
     throw usageError(`No field to set: pass ${others.map((name) => `--${name}`).join(', ')}.`);
   }
   const own = Object.entries(given).filter(([name]) => name !== '' && !inPath.includes(name));
-  const members = { ...Object.fromEntries(own), ...set, ...(await command.members?.(input)) };
+  const members = { ...(await command.members?.(input)), ...Object.fromEntries(own), ...set };
   return requestFor(operation, Object.fromEntries(parameters), members);
 };

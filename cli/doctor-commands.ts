@@ -1,7 +1,7 @@
 import type { Check } from './check.ts';
 import type { Command } from './command.ts';
 import { runDoctor, runTargetTests } from './doctor.ts';
-import { isRows, type Row, textOf } from './format.ts';
+import { type Row, rowsIn, textOf } from './format.ts';
 
 const COLUMNS = ['result', 'check', 'model', 'upstream', 'ms', 'place', 'reason'];
 
@@ -62,9 +62,9 @@ export const DOCTOR_COMMANDS: Record<string, Command> = {
     operation: 'calibration',
     operands: { model: '[MODEL]' },
     options: ['since'],
-    print: ({ data }) => (isRows(data) ? data : []).map(blockOf).join('\n\n'),
+    print: ({ data }) => rowsIn(data).map(blockOf).join('\n\n'),
     note: ({ data }) =>
-      isRows(data) && data.some(({ counting }) => counting !== null)
+      rowsIn(data).some(({ counting }) => counting !== null)
         ? 'Paste the block into the target in the catalog, and deploy.'
         : undefined,
   },

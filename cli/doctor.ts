@@ -3,6 +3,7 @@ import type { Check } from './check.ts';
 import { CliError, messageOf } from './cli-error.ts';
 import type { CommandInput } from './command.ts';
 import type { Connection } from './connection.ts';
+import { rowsIn } from './format.ts';
 
 type Target = { place: string; model: string; upstream: string; calls: string[] };
 
@@ -14,8 +15,6 @@ const MAX_SKEW_S = 300;
 const NOTABLE_SKEW_S = 5;
 
 const PROBE_MS = 10_000;
-
-const isRows = <T>(value: unknown): value is T[] => Array.isArray(value);
 
 /** The router read `now` at some time of the call, which a cold start makes long: `from` and `until` on this machine. */
 export const checkClock = (now: unknown, from: number, until: number): Check => {
@@ -88,7 +87,7 @@ export const runTargetTests = async (
   { operands: [model], expect }: Pick<CommandInput, 'operands' | 'expect'>,
 ): Promise<Check[]> => {
   const { targets } = await send(requestFor('checks'));
-  const all = isRows<Target>(targets) ? targets : [];
+  const all = rowsIn<Target>(targets);
   const wanted = all.filter((target) => model === undefined || target.model === model);
   if (wanted.length > 0) return testTargets(send, wanted, expect);
   const ids = [...new Set(all.map((target) => target.model))].join(', ');
@@ -119,12 +118,12 @@ export const runDoctor = async (
     const check = 'admin API';
     return [...found, ...quotas, { check, result: 'failed', place: check, reason: answer.message }];
   }
-  const targets = options['no-calls'] || !isRows<Target>(answer.targets) ? [] : answer.targets;
+  const targets = options['no-calls'] ? [] : rowsIn<Target>(answer.targets);
   return [
     ...found,
     checkClock(answer.now, now, answeredAt),
     ...quotas,
-    ...(isRows<Check>(answer.checks) ? answer.checks : []),
+    ...rowsIn<Check>(answer.checks),
     ...(await testTargets(send, targets, expect)),
   ];
 };

@@ -3,9 +3,9 @@ import * as z from 'zod';
 import { type AdminClient, requestFor } from './admin-client.ts';
 import { messageOf, usageError } from './cli-error.ts';
 import type { Command, CommandInput } from './command.ts';
-import { csvLine, isRows, type Row, textOf } from './format.ts';
+import { csvLine, type Row, rowsIn, textOf } from './format.ts';
 import type { Options } from './read-arguments.ts';
-import { membersIn, omitUndefined, required } from './read-options.ts';
+import { membersIn, required } from './read-options.ts';
 import { type Piece, writeResumable } from './resumable-file.ts';
 
 const FORMATS = ['focus', 'cloudevents', 'stripe', 'openmeter', 'ndjson'] as const;
@@ -37,7 +37,7 @@ const withCustomer = (event: Row, customers: Record<string, string>): Row => {
   return { ...event, payload: { ...payload, stripe_customer_id: customer } };
 };
 
-type Written = { from: string; to: string; age?: unknown };
+type Written = { from: string; to: string };
 
 /** The lines of a page; CSV has its columns before the first row. */
 const textIn = (rows: Row[], isCsv: boolean, isFirst: boolean): string => {
@@ -50,15 +50,9 @@ const textIn = (rows: Row[], isCsv: boolean, isFirst: boolean): string => {
 const createRead =
   (send: AdminClient, convert: (row: Row) => Row, written: Partial<Written>, isCsv: boolean) =>
   async (path: string, isFirst: boolean): Promise<Piece> => {
-    const {
-      data,
-      next_cursor: cursor,
-      from,
-      to,
-      age_seconds: age,
-    } = await send({ method: 'GET', path });
-    Object.assign(written, { from, to, age });
-    const rows = (isRows(data) ? data : []).map(convert);
+    const { data, next_cursor: cursor, from, to } = await send({ method: 'GET', path });
+    Object.assign(written, { from, to });
+    const rows = rowsIn(data).map(convert);
     const base = path.replace(/&cursor=.*$/, '');
     return {
       text: textIn(rows, isCsv, isFirst),
@@ -83,7 +77,7 @@ const exportTo = async ({ options, now }: CommandInput, { send }: { send: AdminC
   const convert = (row: Row) => (format === 'stripe' ? withCustomer(row, customers) : row);
   const read = createRead(send, convert, written, isCsv);
   const rows = await writeResumable(out, { asked, path }, read);
-  return omitUndefined({ file: out, format, rows, from: written.from, to: written.to });
+  return { file: out, format, rows, ...written };
 };
 
 export const EXPORT_COMMANDS: Record<string, Command> = {

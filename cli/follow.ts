@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AdminClient } from './admin-client.ts';
 import { type Command, type CommandInput, requestOf } from './command.ts';
-import { isRows, type Row, textOf } from './format.ts';
+import { type Row, rowsIn, textOf } from './format.ts';
 
 const PAUSE_MS = 1_000;
 /** A request is listed from its start on, but only once it has ended: the longest lasts 15 minutes. */
@@ -17,7 +17,7 @@ const readWindow = async (command: Command, input: CommandInput, send: AdminClie
   const options = { ...input.options, since, limit: String(LIMIT) };
   const request = await requestOf(command, { ...input, options });
   const { data } = request ? await send(request) : { data: [] };
-  return isRows(data) ? data.toReversed() : [];
+  return rowsIn(data).toReversed();
 };
 
 /**

@@ -45,20 +45,25 @@ const formatRecord = (record: Row): string => {
     .join('\n');
 };
 
-/** The member of a response is a list. */
-export const isRows = (value: unknown): value is Row[] => Array.isArray(value);
+/** The rows of a list member of a response; none if it is no list. */
+export const rowsIn = <T = Row>(value: unknown): T[] => (Array.isArray(value) ? value : []);
 
 export const format = (command: Command, input: CommandInput, response: Row): string => {
   if (command.print) return command.print(response);
   const lists = typeof command.lists === 'function' ? command.lists(input) : command.lists;
   if (!lists) return formatRecord(response);
   const sections = Object.entries(lists).map(([member, columns]) => {
-    const rows = response[member];
-    const table = formatTable(columns, isRows(rows) ? rows : []);
+    const table = formatTable(columns, rowsIn(response[member]));
     return Object.keys(lists).length === 1 ? table : `${member}\n${table}`;
   });
   return sections.join('\n\n');
 };
+
+/** Of a list with further pages. */
+export const moreNote = ({ next_cursor: next }: Row): string | undefined =>
+  typeof next === 'string'
+    ? 'There are more: raise --limit, or narrow --since and --until.'
+    : undefined;
 
 /** RFC 4180. A cell that a spreadsheet would read as a formula gets an apostrophe. */
 const csvCell = (value: unknown): string => {

@@ -22,9 +22,13 @@ export const MEMBER_COMMANDS: Record<string, Command> = {
     operands: { email: 'EMAIL' },
     options: ['role'],
     needs: ['role'],
-    members: ({ options: { role: [role, ...others] = [] } }) => {
-      if (others.length === 0) return { role };
-      throw usageError('--role is one role here; members set takes several.');
+    reads: {
+      role: {
+        read: ([role, ...others]) => {
+          if (others.length === 0) return role;
+          throw usageError('--role is one role here; members set takes several.');
+        },
+      },
     },
     note: describeInvitation,
   },
@@ -33,7 +37,6 @@ export const MEMBER_COMMANDS: Record<string, Command> = {
     operands: EMAIL,
     options: ['role'],
     needs: ['role'],
-    members: ({ options: { role: roles } }) => ({ roles }),
     note: () => ENDS_LATE,
   },
   'members remove': {

@@ -1,5 +1,5 @@
 import type { AdminClient } from './admin-client.ts';
-import { isRows } from './format.ts';
+import { rowsIn } from './format.ts';
 
 /** Shorter work shows nothing. */
 const FIRST_MS = 1_000;
@@ -54,7 +54,7 @@ export const createProgress = (
     },
     watch: (send) => async (request) => {
       const response = await send(request);
-      count(isRows(response.data) ? response.data.length : 0);
+      count(rowsIn(response.data).length);
       return response;
     },
     end: () => {

@@ -51,7 +51,7 @@ const TOKEN_TYPES: Record<string, string> = {
 };
 
 /** Of searches and code the cost report has no model: they are compared for all models together. */
-const ANY_MODEL = '(any)';
+export const ANY_MODEL = '(any)';
 
 type DayOf<R> = { day: string; result: R };
 

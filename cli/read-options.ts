@@ -23,37 +23,41 @@ const instantOf = (name: string, text: string, fromNow: (ms: number) => number):
   return new Date(instant).toISOString();
 };
 
-/** Reads the text of an option. @throws CliError 2 */
-type Read = (text: string, name: OptionName, now: number) => unknown;
+/** Reads what an option was given: one text, or each of a list. @throws CliError 2 */
+type Read = (texts: [string, ...string[]], name: OptionName, now: number) => unknown;
 
 /** `region=eu` and `retention=none`, each any number of times; `none` alone removes them. @throws CliError 2 */
-const labelsOf = (texts: string[]): Record<string, string[]> | null => {
+const labels: Read = (texts) => {
   if (texts.join() === 'none') return null;
-  const labels: Record<string, string[]> = {};
+  const all: Record<string, string[]> = {};
   for (const text of texts) {
     const [, label = '', word = ''] = /^(region|retention)=(.+)$/.exec(text) ?? [];
     if (label === '')
       throw usageError(`--require must be region=WORD or retention=WORD (got '${text}').`);
-    labels[label] = [...(labels[label] ?? []), word];
+    all[label] = [...(all[label] ?? []), word];
   }
-  return labels;
+  return all;
 };
 
 /** `none` removes a limit; the service validates the range. */
-const count: Read = (text, name) => {
+const count: Read = ([text], name) => {
   if (text === 'none') return null;
   if (/^\d+$/.test(text)) return Number(text);
   throw usageError(`--${name} must be a whole number (got '${text}').`);
 };
-const past: Read = (text, name, now) => instantOf(name, text, (ms) => now - ms);
-const future: Read = (text, name, now) => instantOf(name, text, (ms) => now + ms);
-const dollars: Read = (text, name) => {
+const past: Read = ([text], name, now) => instantOf(name, text, (ms) => now - ms);
+const future: Read = ([text], name, now) => instantOf(name, text, (ms) => now + ms);
+const dollars: Read = ([text], name) => {
   if (/^\d+(\.\d{1,2})?$/.test(text)) return Number(text);
   throw usageError(`--${name} must be an amount such as 25 or 0.50 (got '${text}').`);
 };
 
 /** How an option becomes a member of a query or a body; '' for one that becomes none. @default its text, as the member of its name */
-const MEMBERS: Partial<Record<OptionName, { member?: string; read?: Read; value?: unknown }>> = {
+export type Members = Partial<
+  Record<OptionName, { member?: string; read?: Read; value?: unknown }>
+>;
+
+const MEMBERS: Members = {
   rpm: { read: count },
   quota: { read: count },
   concurrency: { read: count },
@@ -63,6 +67,7 @@ const MEMBERS: Partial<Record<OptionName, { member?: string; read?: Read; value?
   weight: { read: count },
   'max-usd': { member: 'max_usd', read: dollars },
   model: { member: 'models' },
+  require: { read: labels },
   'all-models': { member: 'models', value: null },
   'allow-plan': { member: 'plans' },
   'all-plans': { member: 'plans', value: null },
@@ -74,7 +79,7 @@ const MEMBERS: Partial<Record<OptionName, { member?: string; read?: Read; value?
   from: { read: past },
   to: { read: past },
   expires: { member: 'expires_at', read: future },
-  role: { member: '' },
+  role: { member: 'roles' },
   csv: { member: '' },
   follow: { member: '' },
   users: { member: '' },
@@ -83,23 +88,24 @@ const MEMBERS: Partial<Record<OptionName, { member?: string; read?: Read; value?
 };
 
 /** The members that the options of these names set. @throws CliError 2 if two of them set one */
-export const membersIn = (options: Options, names: readonly OptionName[], now: number) => {
+export const membersIn = (
+  options: Options,
+  names: readonly OptionName[],
+  now: number,
+  own: Members = {},
+) => {
   const members: Record<string, unknown> = {};
   const setBy: Record<string, OptionName> = {};
   for (const name of names) {
     const given = options[name];
-    const { member = name, read, value = given } = MEMBERS[name] ?? {};
+    const { member = name, read, value = given } = own[name] ?? MEMBERS[name] ?? {};
     if (given === undefined || member === '') continue;
     if (setBy[member]) {
       throw usageError(`--${setBy[member]} and --${name} are mutually exclusive.`);
     }
     setBy[member] = name;
-    const list = name === 'require' && Array.isArray(value) ? labelsOf(value.map(String)) : value;
-    members[member] = read && typeof value === 'string' ? read(value, name, now) : list;
+    const [first = '', ...others] = [given].flat().map(String);
+    members[member] = read ? read([first, ...others], name, now) : value;
   }
   return members;
 };
-
-/** Returns the record without undefined members. Copied from lambdas/, which cli/ may not import. */
-export const omitUndefined = (fields: Record<string, unknown>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));

@@ -2,8 +2,8 @@ import { type AdminClient, pagesOf, requestFor } from './admin-client.ts';
 import { CliError, usageError } from './cli-error.ts';
 import type { CommandInput } from './command.ts';
 import type { Env } from './connection.ts';
-import { isRows, type Row, textOf } from './format.ts';
-import { type Billed, PROVIDERS, readInvoice } from './provider-costs.ts';
+import { type Row, rowsIn, textOf } from './format.ts';
+import { ANY_MODEL, type Billed, PROVIDERS, readInvoice } from './provider-costs.ts';
 import type { Options } from './read-arguments.ts';
 import { required } from './read-options.ts';
 
@@ -36,8 +36,6 @@ const lineAt = (
 /** A dated snapshot of a model: providers report it, and callers often ask for the model without its date. */
 const withoutDate = (model: string): string => model.replace(/-(?:20\d\d-\d\d-\d\d|20\d{6})$/, '');
 
-/** Of uses the reports have no model. */
-const ANY_MODEL = '(any)';
 const USES = new Set(['web_search', 'code_execution', 'web_fetch']);
 
 type Kind = { kind: string; quantity: number; cost_nanos: number };
@@ -51,7 +49,7 @@ const addOurs = async (
   const range = { from: from.toISOString(), to: to.toISOString() };
   const { path } = requestFor('export', { format: 'ndjson' }, range);
   for await (const { data } of pagesOf(send, { method: 'GET', path })) {
-    for (const row of isRows(data) ? data : []) {
+    for (const row of rowsIn(data)) {
       if (row.provider === upstream) addRecord(lines, row);
     }
   }
@@ -60,8 +58,7 @@ const addOurs = async (
 const addRecord = (lines: Lines, row: Row): void => {
   const day = textOf(row.time).slice(0, 10);
   const incomplete = textOf(row.cost_incomplete).split(' ');
-  const kinds = (isRows(row.kinds) ? row.kinds : []) as unknown as Kind[];
-  for (const { kind, quantity, cost_nanos: nanos } of kinds) {
+  for (const { kind, quantity, cost_nanos: nanos } of rowsIn<Kind>(row.kinds)) {
     const model = USES.has(kind) ? ANY_MODEL : withoutDate(textOf(row.provider_model));
     const { ours } = lineAt(lines, { day, model, kind });
     ours.quantity += quantity;

@@ -1,5 +1,5 @@
 import type { Command } from './command.ts';
-import { type Row, textOf } from './format.ts';
+import { moreNote, type Row, rowsIn, textOf } from './format.ts';
 import type { OptionName } from './read-arguments.ts';
 
 const COLUMNS = 'id created_at project key model status outcome error charged ms'.split(' ');
@@ -19,9 +19,6 @@ const forWhom = (request: Row): string | undefined => {
 };
 
 const RUNBOOKS = 'docs/operations.md';
-
-const linesIn = (value: unknown): string[] =>
-  Array.isArray(value) ? value.map((line) => `  ${textOf(line)}`) : [];
 
 const usageOf = (usage: unknown): string =>
   typeof usage === 'object' && usage !== null
@@ -62,7 +59,7 @@ const printRequest = (request: Row): string => {
     usage: usageOf(usage),
   };
   const rows = Object.entries(fields).map(([name, value]) => `${name.padEnd(8)} ${textOf(value)}`);
-  return [...rows, '', ...linesIn(timeline)].join('\n');
+  return [...rows, '', ...rowsIn<string>(timeline).map((line) => `  ${textOf(line)}`)].join('\n');
 };
 
 export const REQUEST_COMMANDS: Record<string, Command> = {
@@ -74,13 +71,10 @@ export const REQUEST_COMMANDS: Record<string, Command> = {
     operation: 'requests.list',
     options: ['project', 'key', 'status', ...OF, ...FOR, 'since', 'until', 'limit', 'follow'],
     // Where a change has a list of models, a query has one.
-    members: ({ options: { model } }) => ({ model: model?.at(-1), models: undefined }),
+    reads: { model: { read: (models) => models.at(-1) } },
     lists: { data: COLUMNS },
     example: '--status failed --since 1h',
-    note: ({ next_cursor: next }) =>
-      typeof next === 'string'
-        ? 'There are more: raise --limit, or narrow --since and --until.'
-        : undefined,
+    note: moreNote,
   },
   'requests show': {
     operation: 'requests.show',

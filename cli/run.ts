@@ -6,7 +6,7 @@ import { confirm, type Stdin } from './confirm.ts';
 import { type Connection, connect, type Env } from './connection.ts';
 import { checkOperands, findCommand } from './find-command.ts';
 import { follow } from './follow.ts';
-import { csvLine, format, isRows } from './format.ts';
+import { csvLine, format, rowsIn } from './format.ts';
 import { helpOf, listOfCommands } from './help.ts';
 import { createProgress } from './progress.ts';
 import { readArguments, rejectOtherOptions } from './read-arguments.ts';
@@ -51,9 +51,8 @@ const exportCsv = async (client: AdminClient, request: AdminRequest, columns: st
   let last: Record<string, unknown> = {};
   for await (const page of pagesOf(client, request)) {
     last = page;
-    const { data } = page;
-    if (!isRows(data)) continue;
-    io.stdout.write(data.map((row) => csvLine(columns.map((column) => row[column]))).join(''));
+    const lines = rowsIn(page.data).map((row) => csvLine(columns.map((column) => row[column])));
+    io.stdout.write(lines.join(''));
   }
   return last;
 };

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type AdminClient, requestFor } from './admin-client.ts';
 import { CliError } from './cli-error.ts';
 import type { Command } from './command.ts';
-import { formatTable, isRows, type Row, textOf } from './format.ts';
+import { formatTable, type Row, rowsIn, textOf } from './format.ts';
 import type { OptionName } from './read-arguments.ts';
 import { membersIn } from './read-options.ts';
 
@@ -51,7 +51,7 @@ const readFrame = async (send: AdminClient, members: Row): Promise<Row> => {
   const since = new Date(now - WINDOW_MS).toISOString();
   const request = requestFor('requests.list', {}, { ...members, since, limit: LIMIT });
   const { data, next_cursor: next } = await send(request);
-  const rows = isRows(data) ? data : [];
+  const rows = rowsIn(data);
   const from = next === null ? since : textOf(rows.at(-1)?.created_at);
   const seconds = Math.max(1, (now - Date.parse(from)) / 1_000);
   const all = measuresOf(rows);
@@ -88,9 +88,8 @@ const printFrame = (frame: Row): string => {
     `${textOf(failed_percent)} % failed, ${textOf(refused)} refused, $${textOf(cost_usd)} spent, $${textOf(frame.cost_usd_per_hour)} an hour at this rate`,
   ];
   const tables = Object.entries(TABLES).map(([member, columns]) => {
-    const rows = frame[member];
     const most = member === 'newest' ? MOST_NEWEST : MOST_GROUPS;
-    return `${member}\n${formatTable(columns, isRows(rows) ? rows.slice(0, most) : [])}`;
+    return `${member}\n${formatTable(columns, rowsIn(frame[member]).slice(0, most))}`;
   });
   return [head.join('\n'), ...tables].join('\n\n');
 };

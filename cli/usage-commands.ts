@@ -1,5 +1,5 @@
 import type { Command, CommandInput } from './command.ts';
-import { formatTable, isRows, type Row, textOf } from './format.ts';
+import { formatTable, type Row, rowsIn, textOf } from './format.ts';
 import { PROVIDER_COLUMNS, reconcileProvider } from './reconcile-provider.ts';
 
 const QUOTA_COLUMNS = [
@@ -7,9 +7,9 @@ const QUOTA_COLUMNS = [
   ...'used_this_minute rpm last_used_at meter'.split(' '),
 ];
 
-const SUMS = [
-  ...'charged refunded refused input_tokens output_tokens cache_read_tokens cost_usd'.split(' '),
-];
+const SUMS = 'charged refunded refused input_tokens output_tokens cache_read_tokens cost_usd'.split(
+  ' ',
+);
 const ALL_SUMS = [
   ...SUMS.slice(0, -1),
   ...'cache_write_tokens reasoning_tokens cost_usd'.split(' '),
@@ -25,8 +25,8 @@ const isHistory = ({ options }: CommandInput): boolean =>
 const USUAL_ROWS = 100;
 
 /** A table of names has the highest; a file and JSON have all. */
-const limitOf = ({ options: { by, csv, json, limit } }: CommandInput) =>
-  by === undefined || by === 'day' || csv || json || limit ? {} : { limit: USUAL_ROWS };
+const limitOf = ({ options: { by, csv, json } }: CommandInput) =>
+  by === undefined || by === 'day' || csv || json ? {} : { limit: USUAL_ROWS };
 
 const namesOf = ({ options: { by } }: CommandInput): string[] => {
   if (by === undefined) return ROW_NAMES;
@@ -34,10 +34,10 @@ const namesOf = ({ options: { by } }: CommandInput): string[] => {
 };
 
 const sumsTable = (title: string, names: string[], rows: unknown): string =>
-  `${title}\n${formatTable([...names, ...SUMS], isRows(rows) ? rows : [])}`;
+  `${title}\n${formatTable([...names, ...SUMS], rowsIn(rows))}`;
 
 const unitsIn = (periods: unknown): number =>
-  isRows(periods) ? periods.reduce((sum, { used }) => sum + Number(used), 0) : 0;
+  rowsIn(periods).reduce((sum, { used }) => sum + Number(used), 0);
 
 /** A project's month: by model, by key, in total, and what its meters counted. */
 const printStatement = (statement: Row): string => {
@@ -78,7 +78,7 @@ const isOfProvider = ({ options: { provider, invoice, month } }: CommandInput): 
   [provider, invoice, month].some((option) => option !== undefined);
 
 const meterNote = ({ data }: Row): string | undefined => {
-  const rows = isRows(data) ? data : [];
+  const rows = rowsIn(data);
   const days = rows.flatMap(({ project, unfinished: day }) =>
     day === undefined ? [] : [`${textOf(project)} ${textOf(day)}`],
   );

@@ -29,6 +29,9 @@ type Family = {
 
 const inputOf = ({ arguments: text }: Call): unknown => (text === '' ? {} : JSON.parse(text));
 
+/** Undefined for none: JSON has no such member. */
+const some = <Item>(items: Item[]): Item[] | undefined => (items.length > 0 ? items : undefined);
+
 const schemaOf = ({ parameters = { type: 'object', properties: {} } }: Tool): object => parameters;
 
 // --- chat completions ---
@@ -49,9 +52,7 @@ const chatMessages = (turn: Turn): object[] => {
   const calls = turn.calls.map(({ id, name, arguments: text }) => ({
     ...{ id, type: 'function', function: { name, arguments: text } },
   }));
-  return [
-    { role: 'assistant', content: turn.text, ...(calls.length > 0 && { tool_calls: calls }) },
-  ];
+  return [{ role: 'assistant', content: turn.text, tool_calls: some(calls) }];
 };
 
 const chat = {
@@ -62,12 +63,11 @@ const chat = {
       ...(system === '' ? [] : [{ role: 'system', content: system }]),
       ...turns.flatMap(chatMessages),
     ],
-    ...(tools.length > 0 && {
-      tools: tools.map((tool) => ({
-        type: 'function',
-        function: { ...tool, parameters: schemaOf(tool) },
+    tools: some(
+      tools.map((tool) => ({
+        ...{ type: 'function', function: { ...tool, parameters: schemaOf(tool) } },
       })),
-    }),
+    ),
     temperature,
     max_tokens: maxTokens,
     stream: true,
@@ -116,13 +116,13 @@ const messages = {
   path: 'messages',
   bodyOf: ({ model, system, turns, tools, temperature, maxTokens }: Asked) => ({
     model,
-    ...(system !== '' && { system }),
+    system: system || undefined,
     messages: turns.map(messagesTurn),
-    ...(tools.length > 0 && {
-      tools: tools.map(({ name, description, ...tool }) => ({
+    tools: some(
+      tools.map(({ name, description, ...tool }) => ({
         ...{ name, description, input_schema: schemaOf({ name, ...tool }) },
       })),
-    }),
+    ),
     temperature,
     max_tokens: maxTokens,
     stream: true,
@@ -166,11 +166,11 @@ const responses = {
   path: 'responses',
   bodyOf: ({ model, system, turns, tools, temperature, maxTokens }: Asked) => ({
     model,
-    ...(system !== '' && { instructions: system }),
+    instructions: system || undefined,
     input: turns.flatMap(responsesItems),
-    ...(tools.length > 0 && {
-      tools: tools.map((tool) => ({ type: 'function', ...tool, parameters: schemaOf(tool) })),
-    }),
+    tools: some(
+      tools.map((tool) => ({ type: 'function', ...tool, parameters: schemaOf(tool) })),
+    ),
     temperature,
     max_output_tokens: maxTokens,
     store: false,

@@ -143,13 +143,11 @@ export const KeyPage = ({ project, id }: { project: string; id: string }) => {
       <Section title={`The last ${DAYS} days`}>
         <Shown of={usage}>
           {(loaded) => (
-            <div class="panel is-padded">
-              <Bars
-                bars={barsOf(loaded, lastDays(DAYS), 'requests')}
-                label={`${plural(loaded.total.charged, 'request')}, ${costText(loaded.total)} upstream`}
-                format={count}
-              />
-            </div>
+            <Bars
+              bars={barsOf(loaded, lastDays(DAYS), 'requests')}
+              label={`${plural(loaded.total.charged, 'request')}, ${costText(loaded.total)} upstream`}
+              format={count}
+            />
           )}
         </Shown>
       </Section>

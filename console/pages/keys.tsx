@@ -10,7 +10,7 @@ import { announce } from '../parts/notice.tsx';
 import { Page } from '../parts/page.tsx';
 import { More, usePaged } from '../parts/paged.tsx';
 import { hrefOf } from '../parts/route.ts';
-import { FilterSearch } from '../parts/search.tsx';
+import { FilterSearch, withoutSecret } from '../parts/search.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { useKeyActions } from './key-actions.tsx';
 import { KeyPage } from './key-page.tsx';
@@ -22,7 +22,6 @@ import {
   loadRows,
   loadSpend,
   withKey,
-  withoutSecret,
 } from './keys-data.ts';
 
 const csvRow = ({ counts, models, pending: _, ...key }: KeyRow) => ({

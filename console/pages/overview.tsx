@@ -65,13 +65,11 @@ const Sections = ({ usage, near, failed }: Overview) => (
       {(read) => (
         <>
           <Sums sums={read.total} before={read.before} />
-          <div class="panel is-padded">
-            <Bars
-              bars={barsOf(read, lastDays(DAYS), 'requests')}
-              label="Charged requests"
-              format={count}
-            />
-          </div>
+          <Bars
+            bars={barsOf(read, lastDays(DAYS), 'requests')}
+            label="Charged requests"
+            format={count}
+          />
         </>
       )}
     </Read>

@@ -91,13 +91,11 @@ export const UsagePage = () => {
         {(loaded) => (
           <>
             <Sums sums={loaded.total} before={before.value?.total} />
-            <div class="panel is-padded">
-              <Bars
-                bars={barsOf(loaded, query.days, measure)}
-                label={USAGE_MEASURES.find(({ value }) => value === measure)?.label ?? ''}
-                format={MEASURES[measure].format}
-              />
-            </div>
+            <Bars
+              bars={barsOf(loaded, query.days, measure)}
+              label={USAGE_MEASURES.find(({ value }) => value === measure)?.label ?? ''}
+              format={MEASURES[measure].format}
+            />
             <CostByKind sums={loaded.total} />
           </>
         )}

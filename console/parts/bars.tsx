@@ -57,7 +57,7 @@ export const Bars = ({ bars, label, format }: BarsProps) => {
   const shown = pointed === undefined ? undefined : bars[pointed];
   const last = bars.length - 1;
   return (
-    <figure class="chart">
+    <figure class="panel is-padded chart">
       <figcaption>
         <span>{label}</span>
         <span class="number">

@@ -6,7 +6,7 @@ import { Dialog } from './dialog.tsx';
 import { useLatest } from './latest.ts';
 import { moveFocus } from './move-focus.ts';
 import { hrefOf } from './route.ts';
-import { Search } from './search.tsx';
+import { Search, withoutSecret } from './search.tsx';
 import { FailureBox } from './states.tsx';
 
 export type Place = { title: string; href: string };
@@ -21,9 +21,6 @@ const placesOf = (projects: Project[]): Place[] =>
   ]);
 
 const isId = (text: string): boolean => /^\s*(?:req|key|mrk)_/.test(text);
-
-/** A pasted key is reduced to the beginning that lists show before it reaches the state of the page. */
-const withoutSecret = (text: string): string => text.replace(/(mrk_live_\w{4})\w+/, '$1');
 
 /** The address of a request or a key by its id, of a key also by its beginning; undefined for any other text. @throws ApiFailure */
 const hrefOfId = async (api: Api, text: string): Promise<string | undefined> => {

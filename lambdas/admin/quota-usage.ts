@@ -76,10 +76,11 @@ const createReadRow = ({ meters, log }: QuotaParts) => {
 export const createReadCounts = (parts: QuotaParts) => {
   const { keys, plans, clock } = parts;
   const readRow = createReadRow(parts);
-  const find = async (project: string, id: string) => keys.findKeyById(project, id);
   return async (project: string, wanted: readonly (KeyRecord | string)[]): Promise<KeyUsage[]> => {
     const [found, allPlans] = await Promise.all([
-      Promise.all(wanted.map((one) => (typeof one === 'string' ? find(project, one) : one))),
+      Promise.all(
+        wanted.map((one) => (typeof one === 'string' ? keys.findKeyById(project, one) : one)),
+      ),
       plans.listPlans(),
     ]);
     const byId = new Map(allPlans.map((plan) => [plan.id, plan]));

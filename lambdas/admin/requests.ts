@@ -7,6 +7,7 @@ import type { RecordStore, RefusedRequest, RequestRecord, Who } from '../stores/
 import { mergeDescending } from '../support/async-lists.ts';
 import { type Clock, DAY_MS } from '../support/clock.ts';
 import { notFound } from '../support/errors.ts';
+import { omitUndefined } from '../support/omit-undefined.ts';
 import { MAX_RECORD_DAYS } from '../tables.ts';
 import { keptRange } from './input.ts';
 import type { Operation } from './operation.ts';
@@ -52,15 +53,10 @@ const isFor = (listed: Listed, { tag, ...wanted }: RequestQuery): boolean => {
 
 /** What became of it, as its summary says. */
 const hasEnd = (listed: Listed, { model, target, error, fault }: RequestQuery): boolean => {
-  if (model === undefined && target === undefined && error === undefined && fault === undefined)
-    return true;
-  const row = summarize(listed);
-  return (
-    (model === undefined || model === row.model) &&
-    (target === undefined || target === row.target) &&
-    (error === undefined || error === row.error) &&
-    (fault === undefined || fault === row.whose_fault)
-  );
+  const wanted = Object.entries(omitUndefined({ model, target, error, whose_fault: fault }));
+  if (wanted.length === 0) return true;
+  const row: Record<string, unknown> = summarize(listed);
+  return wanted.every(([name, value]) => row[name] === value);
 };
 
 /** Where requests without a known key are: of no project. */
