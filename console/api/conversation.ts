@@ -168,9 +168,7 @@ const responses = {
     model,
     instructions: system || undefined,
     input: turns.flatMap(responsesItems),
-    tools: some(
-      tools.map((tool) => ({ type: 'function', ...tool, parameters: schemaOf(tool) })),
-    ),
+    tools: some(tools.map((tool) => ({ type: 'function', ...tool, parameters: schemaOf(tool) }))),
     temperature,
     max_output_tokens: maxTokens,
     store: false,

@@ -15,14 +15,7 @@ import { Empty, Shown } from '../parts/states.tsx';
 import { useKeyActions } from './key-actions.tsx';
 import { KeyPage } from './key-page.tsx';
 import { KeyTable } from './key-table.tsx';
-import {
-  countKeys,
-  findPasted,
-  type KeyRow,
-  loadRows,
-  loadSpend,
-  withKey,
-} from './keys-data.ts';
+import { countKeys, findPasted, type KeyRow, loadRows, loadSpend, withKey } from './keys-data.ts';
 
 const csvRow = ({ counts, models, pending: _, ...key }: KeyRow) => ({
   ...key,
