@@ -13,33 +13,9 @@ export type ChoiceReader = {
 };
 
 /** Reads all choices of a response. */
-export type ChoicesReader = Pick<ChoiceReader, 'hasReason' | 'isFinished'> & {
-  read(wire: Json): GenerationEvent[];
-  /** @throws UpstreamError as that of a choice. */
-  finish(usage: Usage | undefined): GenerationEvent[];
-};
+export type ChoicesReader = Omit<ChoiceReader, 'read'> & { read(wire: Json): void };
 
 const isFinish = (event: GenerationEvent): event is EventOf<'finish'> => event.type === 'finish';
-
-/** Numbers the blocks of all choices in the order of their start; the response starts once. */
-const createMerger = () => {
-  const indices = new Map<string, number>();
-  let started = false;
-  return (choice: number, events: GenerationEvent[]): GenerationEvent[] =>
-    events.flatMap((event): GenerationEvent[] => {
-      if (event.type === 'start') {
-        const isFirst = !started;
-        started = true;
-        return isFirst ? [event] : [];
-      }
-      if (!('index' in event)) return [event];
-      const key = `${choice}:${event.index}`;
-      if (event.type !== 'block-start') return [{ ...event, index: indices.get(key) ?? 0 }];
-      const index = indices.size;
-      indices.set(key, index);
-      return [{ ...event, index, ...(choice > 0 && { choice }) }];
-    });
-};
 
 /** One finish for all choices, after the events that end their blocks. */
 const mergeFinishes = (events: GenerationEvent[]): GenerationEvent[] => {
@@ -52,29 +28,24 @@ const mergeFinishes = (events: GenerationEvent[]): GenerationEvent[] => {
   return [...ends, { ...finish, others, ...(isAllEmpty && { isEmpty }) }];
 };
 
-/** Reads a response of several choices, whose chunks may interleave. */
+/** Reads a response of several choices, whose chunks may interleave; their readers write to one output. */
 export const createSeveralChoices = (readers: ChoiceReader[]): ChoicesReader => {
-  const merge = createMerger();
   /** How many choices have begun; upstreams that ignore `n` send one. */
   let begun = 1;
-  const readChoice = (choice: Json): GenerationEvent[] => {
-    const index = asNumber(choice.index) ?? -1;
-    const reader = readers[index];
-    if (!reader) return [];
-    begun = Math.max(begun, index + 1);
-    reader.read(choice);
-    return merge(index, reader.drain());
-  };
   return {
     hasReason: () => readers.every((reader) => reader.hasReason()),
     isFinished: () => readers.some((reader) => reader.isFinished()),
-    read: (wire) => asArray(wire.choices).flatMap((choice) => readChoice(asRecord(choice) ?? {})),
-    finish: (usage) => {
-      const ended = readers.slice(0, begun).flatMap((reader, index) => {
-        reader.finish(usage);
-        return merge(index, reader.drain());
-      });
-      return mergeFinishes(ended);
+    read: (wire) => {
+      for (const one of asArray(wire.choices)) {
+        const choice = asRecord(one) ?? {};
+        const index = asNumber(choice.index) ?? -1;
+        if (readers[index]) begun = Math.max(begun, index + 1);
+        readers[index]?.read(choice);
+      }
     },
+    finish: (usage) => {
+      for (const reader of readers.slice(0, begun)) reader.finish(usage);
+    },
+    drain: () => mergeFinishes(readers[0]?.drain() ?? []),
   };
 };

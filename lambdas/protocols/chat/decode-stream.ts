@@ -1,9 +1,9 @@
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
-import type { FinishReason, GenerationEvent, GenerationRequest, Usage } from '../generation.ts';
+import type { FinishReason, GenerationRequest, Usage } from '../generation.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
 import { createStreamDecoder, ownCaller } from '../streams/decode.ts';
-import { createEventWriter, type EventWriter } from '../streams/event-writer.ts';
+import { createEventWriter, createOutput, type EventWriter } from '../streams/event-writer.ts';
 import { received } from '../streams/relay.ts';
 import { type ChoiceReader, type ChoicesReader, createSeveralChoices } from './choices.ts';
 import { decodeFinishReason } from './finish-reason.ts';
@@ -80,8 +80,11 @@ const createMessageReader = (request: GenerationRequest, writer: EventWriter) =>
   };
 };
 
-const createChoiceReader = (request: GenerationRequest): ChoiceReader => {
-  const writer = createEventWriter({ mayBeEmpty: (request.stop ?? []).length > 0 });
+const createChoiceReader = (
+  request: GenerationRequest,
+  place?: Parameters<typeof createEventWriter>[0],
+): ChoiceReader => {
+  const writer = createEventWriter({ mayBeEmpty: (request.stop ?? []).length > 0, ...place });
   const message = createMessageReader(request, writer);
   let reason: FinishReason | undefined;
   return {
@@ -104,25 +107,23 @@ const createChoiceReader = (request: GenerationRequest): ChoiceReader => {
 
 export const firstChoice = (wire: Json): Json | undefined => asRecord(asArray(wire.choices)[0]);
 
-const createOneChoice = (reader: ChoiceReader): ChoicesReader => ({
-  hasReason: reader.hasReason,
-  isFinished: reader.isFinished,
-  read: (wire) => {
-    const choice = firstChoice(wire);
-    if (choice) reader.read(choice);
-    return reader.drain();
-  },
-  finish: (usage) => {
-    reader.finish(usage);
-    return reader.drain();
-  },
-});
-
 /** Decodes the choices of a response, whole or in chunks, into canonical events. */
 export const createChoices = (request: GenerationRequest): ChoicesReader => {
-  const { choices: count } = request;
-  if (count === undefined) return createOneChoice(createChoiceReader(request));
-  return createSeveralChoices(Array.from({ length: count }, () => createChoiceReader(request)));
+  const { choices: length } = request;
+  if (length !== undefined) {
+    const output = createOutput();
+    return createSeveralChoices(
+      Array.from({ length }, (_, choice) => createChoiceReader(request, { choice, output })),
+    );
+  }
+  const reader = createChoiceReader(request);
+  return {
+    ...reader,
+    read: (wire) => {
+      const choice = firstChoice(wire);
+      if (choice) reader.read(choice);
+    },
+  };
 };
 
 /** @throws UpstreamError on `push` or `end` if the upstream fails, breaks its protocol or ends early. */
@@ -131,15 +132,20 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   let usage: Usage | undefined;
   let tier: unknown;
 
-  const read = (chunk: Json): GenerationEvent[] => {
+  const read = (chunk: Json): void => {
     assertNoError(chunk);
     // Usage comes on a separate chunk, on the last one, or cumulatively on each: the last one counts.
     usage = readUsage(chunk, firstChoice(chunk)) ?? usage;
     tier = chunk.service_tier ?? tier;
-    return choices.read(chunk);
+    choices.read(chunk);
   };
   const finish = () => choices.finish(withTier(usage, tier));
-  return createStreamDecoder({ ...choices, read, finish }, ownCaller(request, NAME), {
-    ...{ relay: received, createSum },
-  });
+  const { hasReason } = choices;
+  return createStreamDecoder(
+    { hasReason, writer: choices, read, finish },
+    ownCaller(request, NAME),
+    {
+      ...{ relay: received, createSum },
+    },
+  );
 };

@@ -46,10 +46,9 @@ export const decodeResponse = (
   const isSame = request.extras.protocol === NAME;
   if (isSame && request.stream) return streamed(wire, request);
   const choices = createChoices(request);
-  const events = [
-    ...choices.read(wire),
-    ...choices.finish(withTier(readUsage(wire, choice), wire.service_tier)),
-  ];
+  choices.read(wire);
+  choices.finish(withTier(readUsage(wire, choice), wire.service_tier));
+  const events = choices.drain();
   return isSame ? withBody(events, omitUndefined({ text, value: wire })) : events;
 };
 

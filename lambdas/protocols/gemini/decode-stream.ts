@@ -137,7 +137,7 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   let usage: Usage | undefined;
   let grounding: unknown;
 
-  const readChunk = (wire: Json) => {
+  const readChunk = (wire: Json): void => {
     assertNoError(wire);
     writer.start();
     const candidate = asRecord(asArray(wire.candidates)[0]);
@@ -153,16 +153,12 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
 
   const reader: StreamReader = {
     hasReason: () => reason !== undefined,
-    isFinished: writer.isFinished,
-    read: (chunk) => {
-      readChunk(chunk);
-      return writer.drain();
-    },
+    writer,
+    read: readChunk,
     finish: () => {
       if (!reason) throw new UpstreamError('truncated', 'the response has no finishReason');
       cite(writer, grounding);
       writer.finish(reason, usage);
-      return writer.drain();
     },
   };
   return createStreamDecoder(reader, undefined);

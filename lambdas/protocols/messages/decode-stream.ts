@@ -19,7 +19,7 @@ const assertSameMessage = (current: string | undefined, id: string | undefined) 
 /** The key of an event's block; some upstreams leave the index out. */
 const keyOf = ({ index }: Json): string => String(asNumber(index) ?? 'unnamed');
 
-const createMessageReader = (request: GenerationRequest) => {
+const createMessageReader = (request: GenerationRequest): StreamReader => {
   const blocks = createBlockReader(request);
   const { writer } = blocks;
   let id: string | undefined;
@@ -36,9 +36,8 @@ const createMessageReader = (request: GenerationRequest) => {
 
   return {
     writer,
-    /** Whether a stop_reason has been read. */
     hasReason: () => reason !== undefined,
-    read(event: Json) {
+    read: (event) => {
       switch (event.type) {
         case 'message_start':
           return open(asRecord(event.message));
@@ -58,30 +57,17 @@ const createMessageReader = (request: GenerationRequest) => {
           return undefined;
       }
     },
-    finish() {
+    finish: () => {
       if (!reason) throw new UpstreamError('truncated', 'the stream ended without a stop_reason');
       blocks.stopAll();
       writer.finish(reason, decodeUsage(usage));
     },
+    isEnd: ({ type }) => type === 'message_stop',
   };
 };
 
 /** @throws UpstreamError on `push` or `end` if the upstream fails, breaks its protocol or ends early. */
-export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
-  const message = createMessageReader(request);
-  const { writer } = message;
-  const reader: StreamReader = {
-    hasReason: message.hasReason,
-    isFinished: writer.isFinished,
-    read: (event) => {
-      message.read(event);
-      return writer.drain();
-    },
-    finish: () => {
-      message.finish();
-      return writer.drain();
-    },
-    isEnd: ({ type }) => type === 'message_stop',
-  };
-  return createStreamDecoder(reader, ownCaller(request, NAME), { relay: received, createSum });
-};
+export const streamDecoder = (request: GenerationRequest): StreamDecoder =>
+  createStreamDecoder(createMessageReader(request), ownCaller(request, NAME), {
+    ...{ relay: received, createSum },
+  });

@@ -74,24 +74,28 @@ const createRelay = () => {
   };
 };
 
+/** The end of a response repeats all of it. */
+const createSum = () => {
+  let last: Json = {};
+  return {
+    add: ({ response }: Json) => {
+      last = asRecord(response) ?? last;
+    },
+    value: () => last,
+  };
+};
+
 /** @throws UpstreamError on `push` or `end` if the upstream fails, breaks its protocol or ends early. */
 export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
-  const { writer, read } = createEventReader(request);
-  const caller = ownCaller(request, NAME);
   const reader: StreamReader = {
+    ...createEventReader(request),
     // A response states why it ended where it ends.
     hasReason: () => false,
-    isFinished: writer.isFinished,
-    read: (event) => {
-      read(event);
-      const value = caller === 'whole' && writer.isFinished() && asRecord(event.response);
-      return value ? withBody(writer.drain(), { value }) : writer.drain();
-    },
     finish: () => {
       throw new UpstreamError('truncated', 'the stream ended without the end of its response');
     },
   };
-  return createStreamDecoder(reader, caller, { relay: createRelay() });
+  return createStreamDecoder(reader, ownCaller(request, NAME), { relay: createRelay(), createSum });
 };
 
 /** @throws UpstreamError when the body is not a response, or one that has not ended well. */

@@ -2,17 +2,18 @@ import { type Json, parseUpstreamJson, readJsonObject } from '../bytes/json.ts';
 import type { GenerationEvent, GenerationRequest } from '../generation.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import type { ProtocolName } from '../protocol-name.ts';
-import { withBody } from './event-writer.ts';
+import { type EventWriter, withBody } from './event-writer.ts';
 import { received } from './relay.ts';
 
 /** How the messages of a protocol's stream are read. */
 export type StreamReader = {
   hasReason(): boolean;
-  isFinished(): boolean;
-  /** The events of a message. @throws UpstreamError */
-  read(message: Json): GenerationEvent[];
-  /** The last events. @throws UpstreamError when the response has no end */
-  finish(): GenerationEvent[];
+  /** Where the events are written. */
+  writer: Pick<EventWriter, 'isFinished' | 'drain'>;
+  /** Writes the events of a message. @throws UpstreamError */
+  read(message: Json): void;
+  /** Writes the last events. @throws UpstreamError when the response has no end */
+  finish(): void;
   /** Whether a message says no more than that the stream is over. */
   isEnd?(message: Json): boolean;
 };
@@ -35,17 +36,22 @@ export const ownCaller = (
 
 /** Decodes a stream up to its end, `[DONE]`, or a message cut off behind its reason, which loses no content. */
 export const createStreamDecoder = (
-  { hasReason, isFinished, read, finish, isEnd }: StreamReader,
+  { hasReason, writer, read, finish, isEnd }: StreamReader,
   caller: ReturnType<typeof ownCaller>,
   { relay, createSum }: OwnForm = { relay: received },
 ): StreamDecoder => {
   const relayed: OwnForm['relay'] = caller === 'stream' ? relay : (events) => events;
   const sum = caller === 'whole' ? createSum?.() : undefined;
 
+  const written = (data: string, message?: Json): GenerationEvent[] => {
+    const events = writer.drain();
+    const isWhole = sum && writer.isFinished();
+    return relayed(isWhole ? withBody(events, { value: sum.value() }) : events, data, message);
+  };
   const conclude = (data: string, message?: Json): GenerationEvent[] => {
-    if (isFinished()) return [];
-    const events = finish();
-    return relayed(sum ? withBody(events, { value: sum.value() }) : events, data, message);
+    if (writer.isFinished()) return [];
+    finish();
+    return written(data, message);
   };
 
   return {
@@ -53,13 +59,13 @@ export const createStreamDecoder = (
     push: ({ data }) => {
       const text = data.trim();
       // Some upstreams keep the connection alive with empty events.
-      if (isFinished() || text === '') return [];
+      if (writer.isFinished() || text === '') return [];
       if (text === '[DONE]') return conclude(data);
       const message = hasReason() ? readJsonObject(data) : parseUpstreamJson(data);
       if (!message || isEnd?.(message)) return conclude(data, message);
-      const events = relayed(read(message), data, message);
+      read(message);
       sum?.add(message);
-      return events;
+      return written(data, message);
     },
     end: () => conclude(''),
   };

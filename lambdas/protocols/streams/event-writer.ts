@@ -41,18 +41,25 @@ export type Page = { url: unknown; title: unknown; start?: unknown; end?: unknow
 /** `key` is the decoder's name of the block; `text` is kept of JSON arguments only. */
 type OpenBlock = { key: string; index: number; head: BlockHead; text: string };
 
+/** What is written of a response; the writers of several choices share it, as they number its blocks together. */
+export const createOutput = () => ({
+  events: [] as GenerationEvent[],
+  blocks: 0,
+  isStarted: false,
+});
+type Output = ReturnType<typeof createOutput>;
+
 /** The blocks that have started and not ended, numbered in the order of their start. */
-const createOpenBlocks = () => {
+const createOpenBlocks = (output: Output) => {
   const blocks = new Map<string, OpenBlock>();
   /** Tool calls with new arguments since the last `newlyComplete`; only these are parsed again. */
   const changed = new Set<OpenBlock>();
-  let count = 0;
   return {
     has: (key: string): boolean => blocks.has(key),
     get: (key: string): OpenBlock | undefined => blocks.get(key),
     keys: (): string[] => [...blocks.keys()],
     add: (key: string, head: BlockHead): OpenBlock => {
-      const block = { key, index: count++, head, text: '' };
+      const block = { key, index: output.blocks++, head, text: '' };
       blocks.set(key, block);
       return block;
     },
@@ -94,8 +101,8 @@ const trimLead = ({ head, text }: OpenBlock, delta: string): string =>
 const brokenToolIn = ({ head, text }: OpenBlock): string | undefined =>
   isJsonCall(head) && text !== '' && !isJsonObject(text) ? head.name : undefined;
 
-const createBlockEvents = (emit: (event: GenerationEvent) => void) => {
-  const blocks = createOpenBlocks();
+const createBlockEvents = (output: Output, choice: number) => {
+  const blocks = createOpenBlocks(output);
   const content: Content = { hasContent: false, hasTools: false, brokenTool: undefined };
 
   const close = (key: string, signature?: string) => {
@@ -104,7 +111,7 @@ const createBlockEvents = (emit: (event: GenerationEvent) => void) => {
     blocks.remove(block);
     content.brokenTool ??= brokenToolIn(block);
     const end = { type: 'block-end' as const, index: block.index };
-    emit(signature === undefined ? end : { ...end, signature });
+    output.events.push(signature === undefined ? end : { ...end, signature });
   };
 
   const open = (key: string, head: BlockHead) => {
@@ -113,7 +120,8 @@ const createBlockEvents = (emit: (event: GenerationEvent) => void) => {
     const { index } = blocks.add(key, head);
     if (head.type === 'tool-call') content.hasTools = true;
     if (head.type === 'native' || head.type === 'tool-call') content.hasContent = true;
-    emit({ type: 'block-start', index, block: head });
+    const start = { type: 'block-start' as const, index, block: head };
+    output.events.push(choice > 0 ? { ...start, choice } : start);
   };
 
   const delta = (key: string, text: string) => {
@@ -123,7 +131,7 @@ const createBlockEvents = (emit: (event: GenerationEvent) => void) => {
     if (trimmed === '') return;
     content.hasContent = true;
     if (isJsonCall(block.head)) blocks.appendArguments(block, trimmed);
-    emit({ type: 'block-delta', index: block.index, delta: trimmed });
+    output.events.push({ type: 'block-delta', index: block.index, delta: trimmed });
   };
 
   const closeAll = (keys: string[]) => {
@@ -164,20 +172,23 @@ const checkFinish = (reason: FinishReason, { hasTools, brokenTool }: Content): F
   return fittingReason(reason, hasTools);
 };
 
-/** `mayBeEmpty`: the request has stop sequences, one of which may come before any content. */
-export const createEventWriter = ({ mayBeEmpty = false } = {}): EventWriter => {
-  let events: GenerationEvent[] = [];
-  let started = false;
+/**
+ * `mayBeEmpty`: the request has stop sequences, one of which may come before any content. `choice`: which of several responses it
+ * writes to an output.
+ */
+export const createEventWriter = ({
+  mayBeEmpty = false,
+  choice = 0,
+  output = createOutput(),
+} = {}): EventWriter => {
   let finished = false;
   const citations: Citation[] = [];
-  const { content, closeAll, indexOf, ...blocks } = createBlockEvents((event) => {
-    events.push(event);
-  });
+  const { content, closeAll, indexOf, ...blocks } = createBlockEvents(output, choice);
 
   const start = (usage?: Partial<Usage>) => {
-    if (started) return;
-    started = true;
-    events.push(omitUndefined({ type: 'start' as const, usage }));
+    if (output.isStarted) return;
+    output.isStarted = true;
+    output.events.push(omitUndefined({ type: 'start' as const, usage }));
   };
 
   return {
@@ -194,7 +205,7 @@ export const createEventWriter = ({ mayBeEmpty = false } = {}): EventWriter => {
       finished = true;
       const isEmpty = !content.hasContent && !isCut(reason) && !mayBeEmpty;
       const cited = citations.length > 0 && { citations };
-      events.push({
+      output.events.push({
         type: 'finish',
         reason: fitting,
         usage,
@@ -211,9 +222,9 @@ export const createEventWriter = ({ mayBeEmpty = false } = {}): EventWriter => {
     },
     isFinished: () => finished,
     drain: () => {
-      const drained = events;
-      events = [];
-      return drained;
+      const { events } = output;
+      output.events = [];
+      return events;
     },
   };
 };
