@@ -26,6 +26,20 @@ import type { UpstreamProtocolName } from './protocol-name.ts';
 /** A request that fits a target, and the caller's fields whose meaning it lost on the way. */
 export type Fitted = { request: GenerationRequest; dropped: string[] };
 
+/** One step after the other. */
+export const fitBy = <Target>(
+  steps: ((request: GenerationRequest, target: Target) => Fitted)[],
+  original: GenerationRequest,
+  target: Target,
+): Fitted =>
+  steps.reduce<Fitted>(
+    ({ request, dropped }, step) => {
+      const fitted = step(request, target);
+      return { request: fitted.request, dropped: [...dropped, ...fitted.dropped] };
+    },
+    { request: original, dropped: [] },
+  );
+
 // --- sampling ---
 
 /** The wire fields of chat behind each sampling field that is not canonical. */
@@ -220,12 +234,7 @@ export const lossesOn = (
 // --- all ---
 
 /** The steps that are the same for every protocol; thinking and effort are fitted by each. */
-export const fitRequest = (request: GenerationRequest, profile: Profile): Fitted => {
-  const sampled = fitSampling(request, profile);
-  const switched = fitSwitches(sampled.request, profile);
-  const chosen = fitToolChoice(switched.request, profile);
-  return {
-    request: fitSchemas(chosen.request, profile),
-    dropped: [...sampled.dropped, ...switched.dropped, ...chosen.dropped],
-  };
+export const fitRequest = (original: GenerationRequest, profile: Profile): Fitted => {
+  const { request, dropped } = fitBy([fitSampling, fitSwitches, fitToolChoice], original, profile);
+  return { request: fitSchemas(request, profile), dropped };
 };

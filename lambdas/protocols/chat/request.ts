@@ -2,7 +2,14 @@ import { omitUndefined } from '../../support/omit-undefined.ts';
 import { parseWire } from '../../support/schema.ts';
 import { asRecord, listOf } from '../bytes/json.ts';
 import { fitReasoning } from '../fit-effort.ts';
-import { createCannotSay, type Fitted, fitRequest, fitSchema, lossesOn } from '../fit-request.ts';
+import {
+  createCannotSay,
+  type Fitted,
+  fitBy,
+  fitRequest,
+  fitSchema,
+  lossesOn,
+} from '../fit-request.ts';
 import type { GenerationRequest } from '../generation.ts';
 import { asReminder } from '../instructions.ts';
 import { extraFieldsFor, makeExtras } from '../ledger/extras.ts';
@@ -99,17 +106,9 @@ const fitSystemTurns = (request: GenerationRequest, { systemTurns }: Profile): F
   return { request: { ...request, turns: [...joined, ...rest.map(asReminder)] }, dropped: [] };
 };
 
-const STEPS = [fitRequest, fitReasoning, fitTools, fitMetadata, fitSystemTurns];
-
 /** The request as the target's model accepts it. */
-export const fitTo = (original: GenerationRequest, target: WireTarget): Fitted =>
-  STEPS.reduce<Fitted>(
-    ({ request, dropped }, step) => {
-      const fitted = step(request, target);
-      return { request: fitted.request, dropped: [...dropped, ...fitted.dropped] };
-    },
-    { request: original, dropped: [] },
-  );
+export const fitTo = (request: GenerationRequest, target: WireTarget): Fitted =>
+  fitBy([fitRequest, fitReasoning, fitTools, fitMetadata, fitSystemTurns], request, target);
 
 /** The caller's fields that the target does not get, or gets with another meaning. */
 export const losses = (

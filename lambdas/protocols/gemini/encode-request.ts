@@ -2,7 +2,7 @@ import { lossesBeyond } from '#late/crossing';
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { asArray, asRecord, type Json } from '../bytes/json.ts';
 import { encodeMaxTokens, fitReasoning } from '../fit-effort.ts';
-import { createCannotSay, type Fitted, fitRequest, fitSchema } from '../fit-request.ts';
+import { createCannotSay, type Fitted, fitBy, fitRequest, fitSchema } from '../fit-request.ts';
 import type { GenerationRequest, Tool, ToolChoice } from '../generation.ts';
 import { reminderOf } from '../instructions.ts';
 import { budgetOfEffort, type Profile } from '../profile.ts';
@@ -25,12 +25,9 @@ const fitTo = (original: GenerationRequest, target: WireTarget): Fitted => {
     ...{ effort: LEVELS, ...target },
     ...{ parallelTools: false, effortWithTools: true },
   };
-  const fitted = fitRequest(original, profile);
-  const thinking = hasBudget(target)
-    ? { request: fitted.request, dropped: [] }
-    : fitReasoning(fitted.request, profile);
-  const { request, dropped } = fitCustomTools(thinking.request, false);
-  return { request, dropped: [...fitted.dropped, ...thinking.dropped, ...dropped] };
+  const fitTools = (request: GenerationRequest) => fitCustomTools(request, false);
+  const fitEffort = hasBudget(target) ? [] : [fitReasoning];
+  return fitBy([fitRequest, ...fitEffort, fitTools], original, profile);
 };
 
 // --- members ---

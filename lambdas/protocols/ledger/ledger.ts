@@ -9,23 +9,15 @@ import { CARRIED, type Fate, type ObjectRow, type Row } from './fates/rows.ts';
 import { FATES } from './fates.ts';
 import { PATHS, plain } from './paths.ts';
 
-/** Stands before the kind of a list's item, which is empty if items have none. */
-const ITEM = '[';
+/** The name of a member, or an item of a list, whose kind is empty if items have none. */
+type Step = string | { kind: string };
 
-/** The path of `steps`, which are the names of members, and the kinds of items. */
-const pathOf = (steps: string[]): string => {
-  let path = '';
-  for (let at = 0; at < steps.length; at += 1) {
-    const step = steps[at] ?? '';
-    const kind = step === ITEM ? (steps[at + 1] ?? '') : undefined;
-    if (kind === undefined) path += `${at === 0 ? '' : '.'}${plain(step)}`;
-    else {
-      path += kind === '' ? '[]' : `[${plain(kind)}]`;
-      at += 1;
-    }
-  }
-  return path;
+const textOf = (step: Step): string => {
+  if (typeof step === 'string') return `.${plain(step)}`;
+  return step.kind === '' ? '[]' : `[${plain(step.kind)}]`;
 };
+
+const pathOf = (steps: Step[]): string => steps.map(textOf).join('').replace(/^\./, '');
 
 /** What of a value has a form in a target's protocol. */
 type Forms = { strict(schema: Json): boolean; thinking(block: ThinkingBlock): boolean };
@@ -35,9 +27,9 @@ type Walk = Pick<Forms, 'strict'> & {
   cache: ReturnType<typeof createCacheLosses>;
   to: UpstreamProtocolName;
   /** Where the walk is: a path is built of it for what is lost only. */
-  steps: string[];
+  steps: Step[];
   /** Called at each member that a target of `to` does not get. */
-  note(steps: string[], isHarmless: boolean): void;
+  note(steps: Step[], isHarmless: boolean): void;
 };
 
 const walkObject = ({ members, absent }: ObjectRow, value: Json, walk: Walk): void => {
@@ -45,8 +37,7 @@ const walkObject = ({ members, absent }: ObjectRow, value: Json, walk: Walk): vo
   for (const name in value) {
     const row = members[name];
     if (row === CARRIED) continue;
-    // A member may have the name of the mark.
-    steps.push(name === ITEM ? '*' : name);
+    steps.push(name);
     walkRow(row, value[name], walk, value);
     steps.pop();
   }
@@ -63,18 +54,18 @@ const walkKind = (
   value: Json,
   walk: Walk,
 ): void => {
-  const { steps } = walk;
   const sent = value[by] ?? usual;
   const kind = typeof sent === 'string' ? sent : '*';
-  if (steps.at(-2) === ITEM) steps[steps.length - 1] = kind || '*';
+  const step = walk.steps.at(-1);
+  if (typeof step === 'object') step.kind = kind || '*';
   walkRow(rows[kind] ?? (dated?.pattern.test(kind) ? dated.row : undefined), value, walk);
 };
 
 const walkInside = (row: Exclude<Row, Fate>, value: object, walk: Walk): void => {
   if (row.is === 'list' && Array.isArray(value)) {
-    walk.steps.push(ITEM, '');
+    walk.steps.push({ kind: '' });
     for (const item of value) walkRow(row.item, item, walk);
-    walk.steps.length -= 2;
+    walk.steps.pop();
   } else if (row.is === 'object' && isRecord(value)) walkObject(row, value, walk);
   else if (row.is === 'kinds' && isRecord(value)) walkKind(row, value, walk);
   else walk.note(walk.steps, false);
@@ -82,7 +73,7 @@ const walkInside = (row: Exclude<Row, Fate>, value: object, walk: Walk): void =>
 
 const walkCache = (at: CachePlace, value: unknown, walk: Walk, owner: Json): void => {
   const { steps, cache } = walk;
-  for (const name of cache(at, steps.at(-1) ?? '', value, owner)) {
+  for (const name of cache(at, String(steps.at(-1)), value, owner)) {
     walk.note(name === '' ? steps : [...steps, name], false);
   }
 };
@@ -133,7 +124,7 @@ export const ledgerOf = (
 ): { named: string[]; harmless: string[] } => {
   const { from, received, ...walk } = parts;
   const [named, harmless] = [new Set<string>(), new Set<string>()];
-  const note = (steps: string[], isHarmless: boolean) =>
+  const note = (steps: Step[], isHarmless: boolean) =>
     (isHarmless ? harmless : named).add(pathOf(steps));
   walkRow(FATES[from], received, { ...walk, steps: [], note });
   return { named: [...named], harmless: [...harmless] };

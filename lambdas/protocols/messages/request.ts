@@ -3,7 +3,14 @@ import { invalidRequest } from '../../support/errors.ts';
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import { parseWire } from '../../support/schema.ts';
 import { listOf } from '../bytes/json.ts';
-import { createCannotSay, type Fitted, fitRequest, fitSchema, lossesOn } from '../fit-request.ts';
+import {
+  createCannotSay,
+  type Fitted,
+  fitBy,
+  fitRequest,
+  fitSchema,
+  lossesOn,
+} from '../fit-request.ts';
 import type { DocumentBlock, GenerationRequest, Reasoning } from '../generation.ts';
 import { extraFieldsFor, makeExtras } from '../ledger/extras.ts';
 import { plain } from '../ledger/paths.ts';
@@ -126,13 +133,8 @@ export const encodeEffort = ({ reasoning }: GenerationRequest): string | undefin
 
 /** The request as the target's model accepts it. */
 export const fitTo = (original: GenerationRequest, target: WireTarget): Fitted => {
-  const { request, dropped } = fitRequest(original, target);
-  const allowed = fitAllowed(request);
-  const thinking = fitThinking(allowed.request, target);
-  return {
-    request: withInstruction(thinking.request),
-    dropped: [...dropped, ...allowed.dropped, ...thinking.dropped],
-  };
+  const { request, dropped } = fitBy([fitRequest, fitAllowed, fitThinking], original, target);
+  return { request: withInstruction(request), dropped };
 };
 
 /** The sampling fields that were to be sent and are not: the vendor rejects them next to others. */

@@ -4,7 +4,14 @@ import { withEdits } from '../bytes/edits.ts';
 import { asRecord, type Json } from '../bytes/json.ts';
 import { knownFields, rejectedMembers, sessionKey } from '../cache/members.ts';
 import { encodeMaxTokens, encodeUser, fitReasoning } from '../fit-effort.ts';
-import { createCannotSay, type Fitted, fitRequest, fitSchema, lossesOn } from '../fit-request.ts';
+import {
+  createCannotSay,
+  type Fitted,
+  fitBy,
+  fitRequest,
+  fitSchema,
+  lossesOn,
+} from '../fit-request.ts';
 import type { GenerationRequest, ResponseFormat, TextInput, Tool } from '../generation.ts';
 import { reminderOf } from '../instructions.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
@@ -21,11 +28,10 @@ import { NAME } from './name.ts';
 
 /** The request as the target's model accepts it. The protocol has no stop sequences, and takes an effort next to tools. */
 export const fitTo = (original: GenerationRequest, target: WireTarget): Fitted => {
+  const fitTools = (request: GenerationRequest) =>
+    fitCustomTools(request, target.customTools !== false);
   const profile = { ...target, stop: false, effortWithTools: true };
-  const fitted = fitRequest(original, profile);
-  const thinking = fitReasoning(fitted.request, profile);
-  const { request, dropped } = fitCustomTools(thinking.request, target.customTools !== false);
-  return { request, dropped: [...fitted.dropped, ...thinking.dropped, ...dropped] };
+  return fitBy([fitRequest, fitReasoning, fitTools], original, profile);
 };
 
 // --- canonical -> wire ---
