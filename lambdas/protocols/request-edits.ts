@@ -1,4 +1,4 @@
-import { editMessages, setMember, withEdits } from './bytes/edits.ts';
+import { editMessages, setMembers, withEdits } from './bytes/edits.ts';
 import { asArray, asString, type Json } from './bytes/json.ts';
 import { type Edit, set } from './bytes/splice.ts';
 import { rejectedMembers, sessionKey } from './cache/members.ts';
@@ -20,18 +20,14 @@ export type Context = {
 /** What is due of one kind. A law holds each to the members that it may touch (edit-laws.test.ts). */
 export type Edits = (context: Context) => Edit[];
 
-const names: Edits = ({ received, request, target }) => [
-  ...setMember(received, 'model', target.model),
-  ...(received.stream == null && !request.stream
-    ? []
-    : setMember(received, 'stream', request.stream)),
-];
+const names: Edits = ({ received, request: { stream }, target: { model } }) =>
+  setMembers(received, { model, ...((stream || received.stream != null) && { stream }) });
 
 /** The upstream's id of a call whose id in responses carries more. */
-export const idEdits = (holder: Json, name: string, path: Edit['path']): Edit[] => {
+export const idEdits = (holder: Json, name: string): Edit[] => {
   const sent = asString(holder[name]) ?? '';
   const { id } = readCarriedId(sent);
-  return id === sent ? [] : [set([...path, name], id)];
+  return id === sent ? [] : [set([name], id)];
 };
 
 /** A history as `encoded`, where the vendor would reject it as it is. `isJoined`: as of `instructionEdits`. */
@@ -45,7 +41,7 @@ export const repairEdits = (
     ...rejectedMembers(encoded, target),
   ]);
   return [
-    ...Object.keys(others).flatMap((name) => setMember(received, name, others[name])),
+    ...setMembers(received, others),
     ...editMessages(asArray(received.messages), asArray(messages)),
   ];
 };

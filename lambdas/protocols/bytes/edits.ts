@@ -1,12 +1,27 @@
-import { asRecord, type Json } from './json.ts';
+import { asArray, asRecord, type Json } from './json.ts';
 import { isSameJson } from './numbers.ts';
 import { type Edit, remove, set } from './splice.ts';
 
-/** Writes `value` as a member unless it is that already; undefined removes the member. */
-export const setMember = (received: Json, name: string, value: unknown): Edit[] => {
-  if (isSameJson(received[name], value)) return [];
-  return [value === undefined ? remove([name]) : set([name], value)];
-};
+/** The edits of a part as those of what holds it at `path`; a part itself is at the empty path. */
+export const inside = (path: Edit['path'], edits: Edit[]): Edit[] =>
+  edits.map((edit) => ({ ...edit, path: [...path, ...edit.path] }));
+
+/** The edits of the items of the list `name`, as those of its holder. */
+export const insideEach = (
+  holder: Json,
+  name: string,
+  editsOf: (item: Json, index: number) => Edit[],
+): Edit[] =>
+  asArray(holder[name]).flatMap((item, index) =>
+    inside([name, index], editsOf(asRecord(item) ?? {}, index)),
+  );
+
+/** Writes each wanted member unless it is that already; undefined removes it. */
+export const setMembers = (received: Json, wanted: Json): Edit[] =>
+  Object.entries(wanted).flatMap(([name, value]) => {
+    if (isSameJson(received[name], value)) return [];
+    return [value === undefined ? remove([name]) : set([name], value)];
+  });
 
 /** A value that is not written yet with an edit. Of a list, only items are set. */
 export const withEdit = (value: unknown, { path, ...edit }: Edit): unknown => {
@@ -35,17 +50,17 @@ const withParts = (value: unknown): unknown => {
 export const editMessages = (received: unknown[], wanted: unknown[]): Edit[] => [
   ...wanted.flatMap((message, index) =>
     isSameJson(withParts(received[index]), withParts(message))
-      ? withoutNulls(asRecord(received[index]) ?? {}, ['messages', index], 'content')
+      ? inside(['messages', index], withoutNulls(asRecord(received[index]) ?? {}, 'content'))
       : [set(['messages', index], message)],
   ),
   ...received.slice(wanted.length).map((_, index) => remove(['messages', wanted.length + index])),
 ];
 
 /** Clients write null for what they do not set; some providers reject it. */
-export const withoutNulls = (received: Json, path: Edit['path'] = [], kept?: string): Edit[] => {
+export const withoutNulls = (received: Json, kept?: string): Edit[] => {
   const edits: Edit[] = [];
   for (const name in received) {
-    if (received[name] === null && name !== kept) edits.push(remove([...path, name]));
+    if (received[name] === null && name !== kept) edits.push(remove([name]));
   }
   return edits;
 };

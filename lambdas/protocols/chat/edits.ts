@@ -1,6 +1,5 @@
-import { setMember, withoutNulls } from '../bytes/edits.ts';
+import { inside, insideEach, setMembers, withoutNulls } from '../bytes/edits.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
-import { isSameJson } from '../bytes/numbers.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
 import { encodeMaxTokens, encodeUser } from '../fit-effort.ts';
 import { type Context, createEditsOf } from '../request-edits.ts';
@@ -21,13 +20,16 @@ const streamOptions = ({ received, request }: Context): Edit[] => {
   return isIncluded ? [] : [set(['stream_options', 'include_usage'], true)];
 };
 
-const CAPS = ['max_tokens', 'max_completion_tokens'];
-
-const cap = ({ received, request, target }: Context): Edit[] => {
-  const own = received.max_completion_tokens == null ? CAPS[0] : CAPS[1];
-  const field = target.maxTokensField ?? own;
-  const value = encodeMaxTokens(request, target);
-  return CAPS.flatMap((name) => setMember(received, name, name === field ? value : undefined));
+const members = ({ received, request, fitted, target }: Context): Edit[] => {
+  const newer = received.max_completion_tokens != null && ('max_completion_tokens' as const);
+  return setMembers(received, {
+    ...{ max_tokens: undefined, max_completion_tokens: undefined },
+    [target.maxTokensField ?? (newer || 'max_tokens')]: encodeMaxTokens(request, target),
+    ...{ temperature: fitted.temperature, top_p: fitted.topP, top_k: fitted.topK },
+    reasoning_effort: fitted.reasoning?.effort,
+    user: encodeUser(request),
+    ...(fitted.stop === undefined && { stop: undefined }),
+  });
 };
 
 /** Fields that a model may reject, without a canonical form. */
@@ -36,36 +38,17 @@ const REJECTED = [
   'metadata',
 ];
 
-const rejected = ({ received, request, fitted }: Context): Edit[] => {
-  const { temperature, topP: top_p, topK: top_k, extras } = fitted;
-  const kept: Json = { temperature, top_p, top_k };
-  const canonical = Object.keys(kept).flatMap((name) =>
-    setMember(received, name, kept[name] ?? undefined),
+const rejected = ({ request, fitted }: Context): Edit[] =>
+  REJECTED.filter((name) => name in request.extras.fields && !(name in fitted.extras.fields)).map(
+    (name) => remove([name]),
   );
-  const others = REJECTED.filter(
-    (name) => name in request.extras.fields && !(name in extras.fields),
-  );
-  return [...canonical, ...others.map((name) => remove([name]))];
-};
-
-const effort = ({ received, fitted }: Context): Edit[] =>
-  setMember(received, 'reasoning_effort', fitted.reasoning?.effort);
-
-const user = ({ received, request }: Context): Edit[] =>
-  setMember(received, 'user', encodeUser(request));
-
-const stops = ({ received: { stop }, fitted }: Context): Edit[] =>
-  stop != null && fitted.stop === undefined ? [remove(['stop'])] : [];
 
 /** The vendor requires a name. */
 const responseFormat = ({ received: { response_format: format } }: Context): Edit[] => {
   const schema = asRecord(asRecord(format)?.json_schema);
-  const path = ['response_format', 'json_schema'];
   if (!schema) return [];
-  return [
-    ...(schema.name == null ? [set([...path, 'name'], 'output')] : []),
-    ...(schema.schema == null ? [set([...path, 'schema'], {})] : []),
-  ];
+  const wanted = { name: schema.name ?? 'output', schema: schema.schema ?? {} };
+  return inside(['response_format', 'json_schema'], setMembers(schema, wanted));
 };
 
 // --- tools ---
@@ -77,17 +60,14 @@ const isBorrowedChoice = (choice: unknown): boolean =>
   ['auto', 'any', 'none', 'tool'].includes(asString(asRecord(choice)?.type) ?? '');
 
 /** A function's schema, or the whole of a tool that has another form: of the messages protocol, or a custom tool. */
-const toolEdits = (sent: unknown, encoded: unknown, path: Edit['path']): Edit[] => {
-  const [tool, wanted] = [asRecord(sent) ?? {}, asRecord(encoded) ?? {}];
+const toolEdits = (tool: Json, wanted: Json): Edit[] => {
   if ('input_schema' in tool || ('custom' in tool && 'function' in wanted))
-    return [set(path, wanted)];
-  const isFunction = asRecord(tool.function) !== undefined;
-  const [own, fitting] = isFunction
-    ? [asRecord(tool.function), asRecord(wanted.function)]
-    : [tool, wanted];
-  if (!fitting || !('parameters' in fitting)) return [];
-  if (isSameJson(own?.parameters, fitting.parameters)) return [];
-  return [set([...path, ...(isFunction ? ['function'] : []), 'parameters'], fitting.parameters)];
+    return [set([], wanted)];
+  const called = asRecord(tool.function);
+  const [own, fitting] = called ? [called, asRecord(wanted.function) ?? {}] : [tool, wanted];
+  if (!('parameters' in fitting)) return [];
+  const edits = setMembers(own, { parameters: fitting.parameters });
+  return called ? inside(['function'], edits) : edits;
 };
 
 const tools = ({ received, request, fitted, target }: Context): Edit[] => {
@@ -106,19 +86,16 @@ const tools = ({ received, request, fitted, target }: Context): Edit[] => {
   const isChanged = isForeign || isFitted || !takesCustomTools(request, target);
   const choices = isChanged ? ['tool_choice', 'function_call', 'parallel_tool_calls'] : [];
   return [
-    ...sent.flatMap((tool, index) => toolEdits(tool, list[index], [name, index])),
-    ...choices.flatMap((field) => setMember(received, field, encoded[field])),
+    ...insideEach(received, name, (tool, index) => toolEdits(tool, asRecord(list[index]) ?? {})),
+    ...setMembers(received, Object.fromEntries(choices.map((field) => [field, encoded[field]]))),
   ];
 };
 
 export const editsOf = createEditsOf(NAME, fitTo)(
   unsent,
   streamOptions,
-  cap,
+  members,
   rejected,
-  effort,
-  user,
-  stops,
   responseFormat,
   tools,
   historyEdits,

@@ -1,5 +1,5 @@
 import { encodeChatTurns } from '#late/encoders';
-import { withoutNulls } from '../bytes/edits.ts';
+import { inside, insideEach, setMembers, withoutNulls } from '../bytes/edits.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
 import { instructionEdits, isBillingLine } from '../instructions.ts';
@@ -7,8 +7,6 @@ import { type Context, idEdits, repairEdits } from '../request-edits.ts';
 import { fittingToolName } from '../tools/names.ts';
 import { fitsForm, withFittingCallIds, withReasoningHistory } from './compat.ts';
 import { decodeThoughts } from './signed-thinking.ts';
-
-type Path = Edit['path'];
 
 // --- histories that are encoded again ---
 
@@ -62,37 +60,38 @@ const needsRepair = (messages: Json[], { target }: Context): boolean => {
 /** `image/jpg` is in use but not registered. */
 const JPG = /^data:image\/jpg[;,]/i;
 
-const partEdits = (part: Json, path: Path): Edit[] => {
+const partEdits = (part: Json): Edit[] => {
   const url = asString(asRecord(part.image_url)?.url);
   if (url === undefined || !JPG.test(url)) return [];
-  return [set([...path, 'image_url', 'url'], url.replace(/image\/jpg/i, 'image/jpeg'))];
+  return [set(['image_url', 'url'], url.replace(/image\/jpg/i, 'image/jpeg'))];
 };
 
 /** Arguments are a text that is JSON; some clients send the value itself, or none. */
 const argumentsOf = (value: unknown): string =>
   (asRecord(value) ? JSON.stringify(value) : asString(value)) || '{}';
 
-const functionEdits = (called: Json, path: Path): Edit[] => {
-  const { name, arguments: sent } = called;
-  const [fitting, text] = [fittingToolName(asString(name) ?? ''), argumentsOf(sent)];
-  return [
-    ...(fitting === name ? [] : [set([...path, 'name'], fitting)]),
-    ...(text === sent ? [] : [set([...path, 'arguments'], text)]),
-    // The OpenAI SDK adds what it parsed; strict providers reject it.
-    ...('parsed_arguments' in called ? [remove([...path, 'parsed_arguments'])] : []),
-  ];
+/** Of the function that `holder` calls in the member `member`. */
+const functionEdits = (holder: Json, member: 'function' | 'function_call'): Edit[] => {
+  const called = asRecord(holder[member]);
+  if (!called) return [];
+  return inside(
+    [member],
+    [
+      ...setMembers(called, {
+        name: fittingToolName(asString(called.name) ?? ''),
+        arguments: argumentsOf(called.arguments),
+      }),
+      // The OpenAI SDK adds what it parsed; strict providers reject it.
+      ...('parsed_arguments' in called ? [remove(['parsed_arguments'])] : []),
+    ],
+  );
 };
 
-const callEdits = (call: Json, path: Path): Edit[] => [
-  ...idEdits(call, 'id', path),
-  ...(call.type === undefined ? [set([...path, 'type'], 'function')] : []),
-  ...functionEditsIn(call, 'function', path),
+const callEdits = (call: Json): Edit[] => [
+  ...idEdits(call, 'id'),
+  ...(call.type === undefined ? [set(['type'], 'function')] : []),
+  ...functionEdits(call, 'function'),
 ];
-
-const functionEditsIn = (holder: Json, name: string, path: Path): Edit[] => {
-  const called = asRecord(holder[name]);
-  return called ? functionEdits(called, [...path, name]) : [];
-};
 
 /** What client libraries add to the responses that they send back, and thinking that is not this target's. */
 const addedMembers = (message: Json, { target }: Context): string[] => {
@@ -109,40 +108,37 @@ const CONTENT = ['tool_calls', 'function_call', 'refusal', 'audio'];
 
 const hasOther = (message: Json): boolean => CONTENT.some((name) => message[name] != null);
 
-const assistantEdits = (message: Json, path: Path, context: Context): Edit[] => [
-  ...addedMembers(message, context).map((name) => remove([...path, name])),
-  ...asArray(message.tool_calls).flatMap((call, index) =>
-    callEdits(asRecord(call) ?? {}, [...path, 'tool_calls', index]),
-  ),
-  ...functionEditsIn(message, 'function_call', path),
-  ...(message.content == null && !hasOther(message) ? [set([...path, 'content'], '')] : []),
+const assistantEdits = (message: Json, context: Context): Edit[] => [
+  ...addedMembers(message, context).map((name) => remove([name])),
+  ...insideEach(message, 'tool_calls', callEdits),
+  ...functionEdits(message, 'function_call'),
+  ...(message.content == null && !hasOther(message) ? [set(['content'], '')] : []),
 ];
 
 /** An agent's accounting line is left out; `developer` is the newer name of a role that every upstream knows. */
-const systemEdits = ({ role, content }: Json, path: Path): Edit[] => {
-  if (isBillingLine(content)) return [remove(path)];
-  const lines = asArray(content).flatMap((part, index) =>
-    isBillingLine(asRecord(part)?.text) ? [remove([...path, 'content', index])] : [],
+const systemEdits = (message: Json): Edit[] => {
+  const { role, content } = message;
+  if (isBillingLine(content)) return [remove([])];
+  const lines = insideEach(message, 'content', ({ text }) =>
+    isBillingLine(text) ? [remove([])] : [],
   );
-  if (lines.length > 0 && lines.length === asArray(content).length) return [remove(path)];
-  return role === 'developer' ? [...lines, set([...path, 'role'], 'system')] : lines;
+  if (lines.length > 0 && lines.length === asArray(content).length) return [remove([])];
+  return role === 'developer' ? [...lines, set(['role'], 'system')] : lines;
 };
 
-const roleEdits = (message: Json, path: Path, context: Context): Edit[] => {
-  if (message.role === 'assistant') return assistantEdits(message, path, context);
-  if (message.role === 'system' || message.role === 'developer') return systemEdits(message, path);
+const roleEdits = (message: Json, context: Context): Edit[] => {
+  if (message.role === 'assistant') return assistantEdits(message, context);
+  if (message.role === 'system' || message.role === 'developer') return systemEdits(message);
   return [
-    ...idEdits(message, 'tool_call_id', path),
-    ...(isResult(message) && message.content == null ? [set([...path, 'content'], '')] : []),
+    ...idEdits(message, 'tool_call_id'),
+    ...(isResult(message) && message.content == null ? [set(['content'], '')] : []),
   ];
 };
 
-const messageEdits = (message: Json, path: Path, context: Context): Edit[] => [
-  ...withoutNulls(message, path, 'content'),
-  ...asArray(message.content).flatMap((part, index) =>
-    partEdits(asRecord(part) ?? {}, [...path, 'content', index]),
-  ),
-  ...roleEdits(message, path, context),
+const messageEdits = (message: Json, context: Context): Edit[] => [
+  ...withoutNulls(message, 'content'),
+  ...insideEach(message, 'content', partEdits),
+  ...roleEdits(message, context),
 ];
 
 /** The edits of the messages, or of all of them as one. */
@@ -154,7 +150,7 @@ export const historyEdits = (context: Context): Edit[] => {
     return repairEdits({ messages: encodeChatTurns(request) }, context, true);
   }
   return [
-    ...messages.flatMap((message, index) => messageEdits(message, ['messages', index], context)),
+    ...insideEach(received, 'messages', (message) => messageEdits(message, context)),
     ...instructionEdits(messages, fitted, true),
   ];
 };

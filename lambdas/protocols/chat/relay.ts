@@ -1,3 +1,4 @@
+import { inside, insideEach, setMembers } from '../bytes/edits.ts';
 import { asArray, asNumber, asRecord, asString, type Json } from '../bytes/json.ts';
 import { editsOver, hide } from '../bytes/overlay.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
@@ -9,7 +10,6 @@ import { usesFunctions } from './functions.ts';
 import { includesUsage } from './request.ts';
 import { encodeUsage } from './usage.ts';
 
-type Path = Edit['path'];
 type Finish = EventOf<'finish'>;
 /** A chunk that is sent at the end. */
 type Held = { data: string; value: Json; edits: Edit[] };
@@ -31,21 +31,21 @@ const nameIn = ({ function: own, custom }: Json): string =>
   asString((asRecord(custom) ?? asRecord(own))?.name) ?? '';
 
 /** The edits of a call's first fragment: the caller's name of the tool. Undefined unless clients read the call so. */
-const openingEdits = (fragment: Json, head: Call | undefined, path: Path): Edit[] | undefined => {
+const openingEdits = (fragment: Json, head: Call | undefined): Edit[] | undefined => {
   const name = nameIn(fragment);
   const member = asRecord(fragment.custom) ? 'custom' : 'function';
   if (!head || name === '' || fragment.id !== head.id) return undefined;
   if (member !== (head.custom ? 'custom' : 'function')) return undefined;
-  return name === head.name ? [] : [set([...path, member, 'name'], head.name)];
+  return name === head.name ? [] : [set([member, 'name'], head.name)];
 };
 
 /** Of a later fragment: some clients join what is repeated. */
-const continuingEdits = (fragment: Json, path: Path): Edit[] | undefined => {
+const continuingEdits = (fragment: Json): Edit[] | undefined => {
   if (nameIn(fragment) !== '' || (fragment.id ?? '') !== '') return undefined;
   const own = asRecord(fragment.function);
   return [
-    ...('id' in fragment ? [remove([...path, 'id'])] : []),
-    ...(own && 'name' in own ? [remove([...path, 'function', 'name'])] : []),
+    ...('id' in fragment ? [remove(['id'])] : []),
+    ...(own && 'name' in own ? [remove(['function', 'name'])] : []),
   ];
 };
 
@@ -56,25 +56,25 @@ const hasTextArguments = ({ function: own, custom }: Json): boolean =>
 const createCallEdits = () => {
   let count = 0;
 
-  const fragmentEdits = (fragment: Json, heads: Call[], path: Path): Edit[] | undefined => {
+  const fragmentEdits = (fragment: Json, heads: Call[]): Edit[] | undefined => {
     const index = asNumber(fragment.index) ?? -1;
     if (index < 0 || index > count || !hasTextArguments(fragment)) return undefined;
-    if (index < count) return continuingEdits(fragment, path);
+    if (index < count) return continuingEdits(fragment);
     count += 1;
-    return openingEdits(fragment, heads.shift(), path);
+    return openingEdits(fragment, heads.shift());
   };
 
-  return (delta: Json, opened: Call[], path: Path): Edit[] | undefined => {
+  return (delta: Json, opened: Call[]): Edit[] | undefined => {
     const calls = asArray(delta.tool_calls);
     const heads = [...opened];
     const edits: Edit[] = [];
     for (const [at, fragment] of calls.entries()) {
-      const own = fragmentEdits(asRecord(fragment) ?? {}, heads, [...path, at]);
+      const own = fragmentEdits(asRecord(fragment) ?? {}, heads);
       if (!own) return undefined;
-      edits.push(...own);
+      edits.push(...inside(['tool_calls', at], own));
     }
     // Some clients read an empty list as a call.
-    if (calls.length === 0 && Array.isArray(delta.tool_calls)) edits.push(remove(path));
+    if (calls.length === 0 && Array.isArray(delta.tool_calls)) edits.push(remove(['tool_calls']));
     return heads.length === 0 ? edits : undefined;
   };
 };
@@ -82,10 +82,10 @@ const createCallEdits = () => {
 // --- choices ---
 
 /** Reasoning has one name for callers, and two among upstreams. */
-const reasoningEdits = ({ reasoning, reasoning_content: known }: Json, path: Path): Edit[] => {
+const reasoningEdits = ({ reasoning, reasoning_content: known }: Json): Edit[] => {
   if (typeof reasoning !== 'string') return [];
-  const moved = known ? [] : [set([...path, 'reasoning_content'], reasoning)];
-  return [...moved, remove([...path, 'reasoning'])];
+  const moved = known ? [] : [set(['reasoning_content'], reasoning)];
+  return [...moved, remove(['reasoning'])];
 };
 
 const isPlain = (delta: Json): boolean =>
@@ -101,28 +101,25 @@ const createChoiceEdits = () => {
   let hasRole = false;
 
   /** Some clients join what later chunks repeat. */
-  const roleEdits = ({ role }: Json, path: Path): Edit[] => {
+  const roleEdits = ({ role }: Json): Edit[] => {
     const isFirst = !hasRole;
     hasRole = true;
-    if (isFirst) return role === 'assistant' ? [] : [set([...path, 'role'], 'assistant')];
-    return role == null ? [] : [remove([...path, 'role'])];
+    if (isFirst) return role === 'assistant' ? [] : [set(['role'], 'assistant')];
+    return role == null ? [] : [remove(['role'])];
   };
 
   /** Undefined if the choice is none of a stream, or in a form that clients would read in another way. */
-  return (choice: Json, opened: Call[], path: Path): Edit[] | undefined => {
+  return (choice: Json, opened: Call[]): Edit[] | undefined => {
     const delta = asRecord(choice.delta);
     if (!delta || !isPlain(delta)) return undefined;
-    const at = [...path, 'delta'];
-    const ofCalls = callEdits(delta, opened, [...at, 'tool_calls']);
+    const ofCalls = callEdits(delta, opened);
     if (!ofCalls) return undefined;
     const isUnended = !isEnded(choice) && choice.finish_reason !== null;
+    const ofDelta = [...hide(delta), ...roleEdits(delta), ...reasoningEdits(delta), ...ofCalls];
     return [
-      ...hide(choice, path),
-      ...hide(delta, at),
-      ...roleEdits(delta, at),
-      ...reasoningEdits(delta, at),
-      ...ofCalls,
-      ...(isUnended ? [set([...path, 'finish_reason'], null)] : []),
+      ...hide(choice),
+      ...inside(['delta'], ofDelta),
+      ...(isUnended ? [set(['finish_reason'], null)] : []),
     ];
   };
 };
@@ -205,11 +202,10 @@ export const createRelay = (request: GenerationRequest, meta: ResponseMeta): Rel
     const edits = named(value);
     for (const [at, choice] of choicesIn(value).entries()) {
       const index = indexOf(choice);
-      const path = ['choices', at];
-      const own = editsOfChoice[index]?.(choice, callsOf(events, index), path);
+      const own = editsOfChoice[index]?.(choice, callsOf(events, index));
       if (!own) return undefined;
-      if (choice.index === undefined) edits.push(set([...path, 'index'], 0));
-      edits.push(...own);
+      const place = choice.index === undefined ? [set(['index'], 0)] : [];
+      edits.push(...inside(['choices', at], [...place, ...own]));
     }
     return edits;
   };
@@ -234,10 +230,9 @@ export const createRelay = (request: GenerationRequest, meta: ResponseMeta): Rel
   };
 
   const reasonEdits = ({ value }: Held, { reason, others: reasons = [] }: Finish): Edit[] =>
-    choicesIn(value).flatMap((choice, at) => {
+    insideEach(value, 'choices', (choice) => {
       const own = reasons[indexOf(choice) - 1] ?? reason;
-      const word = encodeFinishReason(own, request);
-      return choice.finish_reason === word ? [] : [set(['choices', at, 'finish_reason'], word)];
+      return setMembers(choice, { finish_reason: encodeFinishReason(own, request) });
     });
 
   /** The last chunk, which has no choices: that of the upstream, or one like its last one with a choice. */

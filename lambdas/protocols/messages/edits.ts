@@ -1,7 +1,7 @@
 import { encodeMessagesTurns } from '#late/encoders';
-import { isBlankText, setMember, withoutNulls } from '../bytes/edits.ts';
+import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
+import { insideEach, isBlankText, setMembers, withoutNulls } from '../bytes/edits.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
-import { isSameJson } from '../bytes/numbers.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
 import type { NativeTool, Tool } from '../generation.ts';
 import { instructionEdits, reminderOf } from '../instructions.ts';
@@ -16,8 +16,6 @@ import { NAME } from './name.ts';
 import { encodeEffort, fitTo } from './request.ts';
 import { encodeThinking } from './thinking.ts';
 import { encodeToolChoice, originalTool } from './tools.ts';
-
-type Path = Edit['path'];
 
 // --- fields at the top level ---
 
@@ -38,39 +36,31 @@ const thinking = ({ received, request, fitted, target }: Context): Edit[] => {
   const isLowered = (request.maxTokens ?? 0) > target.maxOutputTokens;
   const limit = isLowered ? target.maxOutputTokens : Number.POSITIVE_INFINITY;
   const encoded = encodeThinking(fitted, passthrough, { target, cap: limit });
-  return [
-    ...setMember(received, 'thinking', encoded.thinking),
-    ...setMember(received, 'context_management', encoded.contextManagement),
-    ...['temperature', 'top_p', 'top_k'].flatMap((name) =>
-      setMember(received, name, encoded.sampling[name]),
-    ),
-  ];
+  return setMembers(received, {
+    thinking: encoded.thinking,
+    context_management: encoded.contextManagement,
+    ...{ temperature: undefined, top_p: undefined, top_k: undefined, ...encoded.sampling },
+  });
 };
 
 /** `output_format` is the name of `output_config.format` in an older beta. */
 const outputConfig = ({ received, fitted }: Context): Edit[] => {
   const config = asRecord(received.output_config);
   const format = config?.format ?? received.output_format;
-  const effort = encodeEffort(fitted);
   const { effort: _, ...rest } = config ?? {};
-  const wanted = {
-    ...rest,
-    ...(effort !== undefined && { effort }),
-    ...(format != null && { format }),
-  };
-  const isAbsent = Object.keys(wanted).length === 0;
-  return [
-    ...setMember(
-      received,
-      'output_config',
-      isAbsent && config ? undefined : isAbsent ? config : wanted,
-    ),
-    ...('output_format' in received ? [remove(['output_format'])] : []),
-  ];
+  const effort = encodeEffort(fitted);
+  const wanted = omitUndefined({ ...rest, effort, ...(format != null && { format }) });
+  return setMembers(received, {
+    output_config: isEmpty(wanted) ? undefined : wanted,
+    output_format: undefined,
+  });
 };
 
-const container = ({ received, request }: Context): Edit[] =>
-  setMember(received, 'container', extraFieldsFor(NAME, request.extras).container);
+const others = ({ received, request, fitted }: Context): Edit[] =>
+  setMembers(received, {
+    container: extraFieldsFor(NAME, request.extras).container,
+    ...(fitted.stop === undefined && { stop_sequences: undefined }),
+  });
 
 // --- tools ---
 
@@ -86,60 +76,64 @@ const tools = ({ received, request, fitted }: Context): Edit[] => {
   const isKept =
     fitted.toolChoice === request.toolChoice &&
     fitted.parallelToolCalls === request.parallelToolCalls;
-  const choice = isKept ? [] : setMember(received, 'tool_choice', encodeToolChoice(fitted));
-  const schemas = sent.flatMap((tool, index) => {
-    const schema = schemaOf(fitted.tools?.[index]);
-    const isFitted = schema === undefined || isSameJson(asRecord(tool)?.input_schema, schema);
-    return isFitted ? [] : [set(['tools', index, 'input_schema'], schema)];
+  const choice = isKept ? {} : { tool_choice: encodeToolChoice(fitted) };
+  const schemas = insideEach(received, 'tools', (tool, index) => {
+    const input_schema = schemaOf(fitted.tools?.[index]);
+    return input_schema ? setMembers(tool, { input_schema }) : [];
   });
-  return [...choice, ...schemas];
+  return [...setMembers(received, choice), ...schemas];
 };
-
-const stops = ({ received, fitted }: Context): Edit[] =>
-  received.stop_sequences != null && fitted.stop === undefined ? [remove(['stop_sequences'])] : [];
 
 // --- the conversation ---
 
 /** Thinking is valid only at its origin, with the signature that it issued there. */
-const sealed = (part: Json, path: Path, { request: { thinkingFrom } }: Context): Edit[] => {
+const sealed = (part: Json, { request: { thinkingFrom } }: Context): Edit[] => {
   const name = part.type === 'thinking' ? 'signature' : 'data';
   const own = ownSignature(part[name], thinkingFrom);
-  if (!own) return [remove(path)];
-  return own === part[name] ? [] : [set([...path, name], own)];
+  return own ? setMembers(part, { [name]: own }) : [remove([])];
 };
 
 /** `image/jpg` is in use but not registered. */
-const media = ({ source }: Json, path: Path): Edit[] =>
+const media = ({ source }: Json): Edit[] =>
   asString(asRecord(source)?.media_type)?.toLowerCase() === 'image/jpg'
-    ? [set([...path, 'source', 'media_type'], 'image/jpeg')]
+    ? [set(['source', 'media_type'], 'image/jpeg')]
     : [];
 
-const partEdits = (part: Json, path: Path, context: Context): Edit[] => {
+const partEdits = (part: Json, context: Context): Edit[] => {
   switch (part.type) {
     case 'text':
-      return isBlankText(part.text) ? [remove(path)] : [];
+      return isBlankText(part.text) ? [remove([])] : [];
     case 'thinking':
     case 'redacted_thinking':
-      return sealed(part, path, context);
+      return sealed(part, context);
     case 'image':
-      return media(part, path);
+      return media(part);
     case 'tool_use':
-      return asRecord(part.input) ? [] : [set([...path, 'input'], {})];
+      return asRecord(part.input) ? [] : [set(['input'], {})];
     case 'tool_result':
-      return contentEdits(part.content, [...path, 'content'], context);
+      return contentEdits(part, 'content', context);
     default:
       return [];
   }
 };
 
 /** Of a list of parts, or of a text, which needs none. */
-const contentEdits = (content: unknown, path: Path, context: Context): Edit[] =>
-  Array.isArray(content)
-    ? content.flatMap((part, index) => partEdits(asRecord(part) ?? {}, [...path, index], context))
-    : [];
+const contentEdits = (holder: Json, name: string, context: Context): Edit[] =>
+  insideEach(holder, name, (part) => partEdits(part, context));
 
-const isRemoval = ({ remove: isRemoved, path }: Edit, level: number): boolean =>
-  isRemoved === true && path.length === level;
+/** Whether an item of a list is removed whole. */
+const isItemRemoval = ({ remove: isRemoved, path }: Edit): boolean =>
+  isRemoved === true && path.length === 2;
+
+/** The edits of `holder`, whose content is the member `name`; undefined if nothing is left of it. */
+const leftOf = (holder: Json, name: string, context: Context): Edit[] | undefined => {
+  const content = holder[name];
+  if (!Array.isArray(content)) {
+    return content == null || isBlankText(content) ? undefined : [];
+  }
+  const edits = contentEdits(holder, name, context);
+  return edits.filter(isItemRemoval).length === content.length ? undefined : edits;
+};
 
 /** A system turn that sets options, for a target that accepts one in the middle. */
 const isSetting = ({ role, content: _, ...options }: Json, { target }: Context): boolean =>
@@ -147,54 +141,34 @@ const isSetting = ({ role, content: _, ...options }: Json, { target }: Context):
   target.systemTurns !== 'leading' &&
   Object.values(options).some((value) => value !== null);
 
-const withoutContent = (message: Json, path: Path): Edit[] => [
-  ...withoutNulls(message, path),
-  ...(message.content == null ? [] : [remove([...path, 'content'])]),
-];
-
 /** A system prompt in the middle as a user's turn, for a target that accepts one only before the conversation. */
-const reminders = (
-  { role, content, ...options }: Json,
-  path: Path,
-  { target }: Context,
-): Edit[] => {
+const reminders = (message: Json, { target }: Context): Edit[] => {
+  const { role, content, ...options } = message;
   if (role !== 'system' || target.systemTurns !== 'leading') return [];
   const unset = Object.keys(options).flatMap((name) =>
-    options[name] === null ? [] : [remove([...path, name])],
+    options[name] === null ? [] : [remove([name])],
   );
-  const asUser = [...unset, set([...path, 'role'], 'user')];
+  const asUser = [...unset, set(['role'], 'user')];
   const text = asString(content);
-  if (text !== undefined) return [...asUser, set([...path, 'content'], reminderOf(text))];
-  const texts = asArray(content).flatMap((part, index) => {
-    const own = asString(asRecord(part)?.text);
-    return own === undefined || isBlankText(own)
-      ? []
-      : [set([...path, 'content', index, 'text'], reminderOf(own))];
+  if (text !== undefined) return [...asUser, set(['content'], reminderOf(text))];
+  const texts = insideEach(message, 'content', (part) => {
+    const own = asString(part.text);
+    return own === undefined || isBlankText(own) ? [] : [set(['text'], reminderOf(own))];
   });
   return [...asUser, ...texts];
 };
 
-const messageEdits = (message: Json, index: number, context: Context): Edit[] => {
-  const path = ['messages', index];
-  const { content } = message;
-  const ofParts = contentEdits(content, [...path, 'content'], context);
-  const removed = ofParts.filter((edit) => isRemoval(edit, path.length + 2)).length;
-  const isEmpty = Array.isArray(content)
-    ? removed === content.length
-    : content == null || isBlankText(content);
-  if (isEmpty) return isSetting(message, context) ? withoutContent(message, path) : [remove(path)];
-  return [...ofParts, ...withoutNulls(message, path), ...reminders(message, path, context)];
+const messageEdits = (message: Json, context: Context): Edit[] => {
+  const ofParts = leftOf(message, 'content', context);
+  if (ofParts) return [...ofParts, ...withoutNulls(message), ...reminders(message, context)];
+  if (!isSetting(message, context)) return [remove([])];
+  return [...withoutNulls(message), ...(message.content == null ? [] : [remove(['content'])])];
 };
 
-const system = (context: Context): Edit[] => {
-  const { system: prompt } = context.received;
-  if (prompt == null) return [];
-  const ofParts = contentEdits(prompt, ['system'], context);
-  const isEmpty = Array.isArray(prompt)
-    ? ofParts.length === prompt.length
-    : prompt === '' || isBlankText(prompt);
-  return isEmpty ? [remove(['system'])] : ofParts;
-};
+const system = (context: Context): Edit[] =>
+  context.received.system == null
+    ? []
+    : (leftOf(context.received, 'system', context) ?? [remove(['system'])]);
 
 /** @throws ApiError 400 when no content is left */
 const history = (context: Context): Edit[] => {
@@ -204,8 +178,10 @@ const history = (context: Context): Edit[] => {
     const encoded = encodeMessagesTurns(context.fitted, context.target);
     return repairEdits({ system: undefined, ...encoded }, context, false);
   }
-  const edits = messages.flatMap((message, index) => messageEdits(message, index, context));
-  if (edits.filter((edit) => isRemoval(edit, 2)).length === messages.length) throw noContent();
+  const edits = insideEach(context.received, 'messages', (message) =>
+    messageEdits(message, context),
+  );
+  if (edits.filter(isItemRemoval).length === messages.length) throw noContent();
   return [...edits, ...instructionEdits(messages, context.fitted, false), ...system(context)];
 };
 
@@ -221,9 +197,8 @@ const editsAt = createEditsOf(NAME, fitTo)(
   cap,
   thinking,
   outputConfig,
-  container,
+  others,
   tools,
-  stops,
   history,
   diagnostics,
 );

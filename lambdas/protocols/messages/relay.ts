@@ -1,4 +1,5 @@
 import { isEmpty } from '../../support/omit-undefined.ts';
+import { inside } from '../bytes/edits.ts';
 import { asRecord, asString, type Json } from '../bytes/json.ts';
 import { editsOver, hide } from '../bytes/overlay.ts';
 import { type Edit, set } from '../bytes/splice.ts';
@@ -64,10 +65,8 @@ const blockEdits = ({ value }: Event, { events, encoded }: Decoded): Edit[] => {
   if (head?.type === 'native') return [];
   if (head?.type === 'tool-call') return editsOver(value, encodedValue(encoded[0]));
   const isSigned = head?.type === 'thinking' && asRecord(value.content_block)?.signature !== '';
-  return [
-    ...hide(value.content_block, ['content_block']),
-    ...(isSigned ? [set(['content_block', 'signature'], '')] : []),
-  ];
+  const unsigned = isSigned ? [set(['signature'], '')] : [];
+  return inside(['content_block'], [...hide(value.content_block), ...unsigned]);
 };
 
 /** What clients could not add up: content other than text, and what is for another kind of block. */

@@ -1,6 +1,5 @@
-import { setMember } from '../bytes/edits.ts';
+import { insideEach, setMembers } from '../bytes/edits.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
-import { isSameJson } from '../bytes/numbers.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
 import { fitSchema } from '../fit-request.ts';
 import type { WireTarget } from '../protocol.ts';
@@ -10,12 +9,10 @@ import { openThinking } from '../thinking/sealed.ts';
 import { fitTo, instructionItems, mayReason, SEALED } from './encode-request.ts';
 import { NAME } from './name.ts';
 
-type Path = Edit['path'];
-
 // --- fields at the top level ---
 
 const store = ({ received, target }: Context): Edit[] =>
-  target.store === true ? [] : setMember(received, 'store', false);
+  target.store === true ? [] : setMembers(received, { store: false });
 
 /** Its reasoning is sent back by callers, as nothing is stored. */
 const include = ({ received, target }: Context): Edit[] => {
@@ -31,14 +28,12 @@ const cap = ({ request: { maxTokens = 0 }, target: { maxOutputTokens } }: Contex
   maxTokens > maxOutputTokens ? [set(['max_output_tokens'], maxOutputTokens)] : [];
 
 /** What the target's model rejects. */
-const rejected = ({ received, request, fitted }: Context): Edit[] => {
-  const names = [
-    ...(request.temperature !== fitted.temperature ? ['temperature'] : []),
-    ...(request.topP !== fitted.topP ? ['top_p'] : []),
-    ...(request.parallelToolCalls !== fitted.parallelToolCalls ? ['parallel_tool_calls'] : []),
-  ];
-  return names.filter((name) => name in received).map((name) => remove([name]));
-};
+const rejected = ({ received, fitted }: Context): Edit[] =>
+  setMembers(received, {
+    temperature: fitted.temperature,
+    top_p: fitted.topP,
+    parallel_tool_calls: fitted.parallelToolCalls,
+  });
 
 const effort = ({ received, request, fitted }: Context): Edit[] => {
   const wanted = fitted.reasoning?.effort;
@@ -49,19 +44,15 @@ const effort = ({ received, request, fitted }: Context): Edit[] => {
 
 // --- tools ---
 
-const toolEdits = (tools: unknown, target: WireTarget, path: Path): Edit[] =>
-  asArray(tools).flatMap((one, index) => {
-    const { type, parameters, tools: inner } = asRecord(one) ?? {};
-    const at = [...path, index];
-    if (type === 'namespace') return toolEdits(inner, target, [...at, 'tools']);
-    const schema = asRecord(parameters);
-    const fitting = schema && fitSchema(schema, target);
-    const isKept = fitting === undefined || isSameJson(schema, fitting);
-    return isKept ? [] : [set([...at, 'parameters'], fitting)];
+const toolEdits = (holder: Json, target: WireTarget): Edit[] =>
+  insideEach(holder, 'tools', (tool) => {
+    if (tool.type === 'namespace') return toolEdits(tool, target);
+    const schema = asRecord(tool.parameters);
+    return schema ? setMembers(tool, { parameters: fitSchema(schema, target) }) : [];
   });
 
 const tools = ({ received, request, fitted, target }: Context): Edit[] => [
-  ...(target.schemaWithout ? toolEdits(received.tools, target, ['tools']) : []),
+  ...(target.schemaWithout ? toolEdits(received, target) : []),
   // A choice that must not force a tool is asked for in words.
   ...(fitted.toolChoice === request.toolChoice
     ? []
@@ -71,17 +62,17 @@ const tools = ({ received, request, fitted, target }: Context): Edit[] => [
 // --- the conversation ---
 
 /** Reasoning is valid only at its origin, in the form in which it was issued there. */
-const reasoning = (item: Json, path: Path, { request: { thinkingFrom } }: Context): Edit[] => {
+const reasoning = (item: Json, { request: { thinkingFrom } }: Context): Edit[] => {
   const sealed = asString(item.encrypted_content);
-  if (sealed === undefined) return asArray(item.content).length > 0 ? [] : [remove(path)];
+  if (sealed === undefined) return asArray(item.content).length > 0 ? [] : [remove([])];
   const own = ownSignature(openThinking(sealed)?.signature, thinkingFrom);
-  return own ? [set([...path, 'encrypted_content'], own)] : [remove(path)];
+  return [own ? set(['encrypted_content'], own) : remove([])];
 };
 
-const itemEdits = (item: Json, path: Path, context: Context): Edit[] => {
-  if (item.type === 'reasoning') return reasoning(item, path, context);
+const itemEdits = (item: Json, context: Context): Edit[] => {
+  if (item.type === 'reasoning') return reasoning(item, context);
   // Of reasoning: any other reference is rejected.
-  return item.type === 'item_reference' ? [remove(path)] : idEdits(item, 'call_id', path);
+  return item.type === 'item_reference' ? [remove([])] : idEdits(item, 'call_id');
 };
 
 /** The router's own sentences are behind all else. */
@@ -92,10 +83,10 @@ const input = (context: Context): Edit[] => {
     const said = { role: 'user', content: received.input };
     return added.length === 0 ? [] : [set(['input'], [said, ...added])];
   }
-  const items = asArray(received.input);
+  const count = asArray(received.input).length;
   return [
-    ...items.flatMap((item, index) => itemEdits(asRecord(item) ?? {}, ['input', index], context)),
-    ...added.map((item, index) => set(['input', items.length + index], item)),
+    ...insideEach(received, 'input', (item) => itemEdits(item, context)),
+    ...added.map((item, index) => set(['input', count + index], item)),
   ];
 };
 

@@ -1,4 +1,5 @@
 import type { ApiError } from '../../support/errors.ts';
+import { inside, insideEach } from '../bytes/edits.ts';
 import {
   asArray,
   asCount,
@@ -23,8 +24,6 @@ import { sealThinking } from '../thinking/sealed.ts';
 import { createSender } from './encode-stream.ts';
 import { type Context, encodeUsage, responseId, withText } from './response.ts';
 
-type Path = Edit['path'];
-
 /** The seals of a response's reasoning, in the order of its items. */
 const createSeals = () => {
   const texts = new Map<number, string>();
@@ -46,11 +45,11 @@ const isSealed = (item: unknown): boolean => {
   return type === 'reasoning' && Boolean(encrypted_content);
 };
 
-const sealEdits = (output: unknown[], seals: string[], path: Path): Edit[] => {
+const sealEdits = (response: Json, seals: string[]): Edit[] => {
   let count = 0;
-  return output.flatMap((item, index) => {
+  return insideEach(response, 'output', (item) => {
     const seal = isSealed(item) ? seals[count++] : undefined;
-    return seal === undefined ? [] : [set([...path, index, 'encrypted_content'], seal)];
+    return seal === undefined ? [] : [set(['encrypted_content'], seal)];
   });
 };
 
@@ -142,8 +141,8 @@ export const relaying = (encoder: StreamEncoder, context: Context): StreamEncode
   const editsOf = (event: Json, end: EventOf<'finish'> | undefined): Edit[] => {
     const response = asRecord(event.response);
     if (response) {
-      const named = editsOver(response, namesOf(response, context.meta, end), ['response']);
-      return [...named, ...sealEdits(asArray(response.output), seals, ['response', 'output'])];
+      const named = editsOver(response, namesOf(response, context.meta, end));
+      return inside(['response'], [...named, ...sealEdits(response, seals)]);
     }
     const seal = event.type === 'response.output_item.done' && isSealed(event.item) && seals.at(-1);
     return seal ? [set(['item', 'encrypted_content'], seal)] : [];
