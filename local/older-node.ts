@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-// Node 20 lacks it.
+// Node 20 lacks these.
 Promise.withResolvers ??= <Value>() => {
   let resolvers: Omit<PromiseWithResolvers<Value>, 'promise'> | undefined;
   const promise = new Promise<Value>((resolve, reject) => {
@@ -9,6 +9,20 @@ Promise.withResolvers ??= <Value>() => {
   if (!resolvers) throw new Error('The executor of a promise runs at once.');
   return { promise, ...resolvers };
 };
+
+const groupBy = <Item, Key>(
+  items: Iterable<Item>,
+  keyOf: (item: Item, index: number) => Key,
+): Map<Key, Item[]> => {
+  const groups = new Map<Key, Item[]>();
+  for (const [index, item] of [...items].entries()) {
+    const key = keyOf(item, index);
+    groups.set(key, [...(groups.get(key) ?? []), item]);
+  }
+  return groups;
+};
+Map.groupBy ??= groupBy;
+Object.groupBy ??= (items, keyOf) => Object.fromEntries(groupBy(items, keyOf)) as never;
 
 /** The option with which Node 20 has `JSON.rawJSON`, which keeps numbers as they were written. */
 const RAW_JSON = '--harmony-json-parse-with-source';

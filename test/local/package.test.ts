@@ -115,6 +115,15 @@ describe.each(nodes())('installed in an empty folder, with %s', (node) => {
     expect(await response.text()).toMatch(/hello[\s\S]*there/);
   });
 
+  test('the history has the responses', async () => {
+    const since = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+    const response = await fetch(`${router.baseUrl}/v1/usage?since=${since}`, {
+      headers: { authorization: `Bearer ${router.key}` },
+    });
+    const charged = Object.keys(FAMILIES).length;
+    expect(await response.json()).toMatchObject({ history: { total: { charged } } });
+  });
+
   test('the commands admin and connect, and the console, work without the checkout', async () => {
     const usage = run(node, ['admin', 'usage', '--project', 'local', '--url', router.baseUrl]);
     expect(usage).toMatchObject({ status: 0, stderr: '' });
