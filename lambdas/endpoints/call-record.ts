@@ -12,6 +12,7 @@ import type { Clock } from '../support/clock.ts';
 import { createMinuteSample, dayOf, MINUTE_MS } from '../support/clock.ts';
 import type { ApiError } from '../support/errors.ts';
 import { isEmpty, omitUndefined } from '../support/omit-undefined.ts';
+import { oncePer } from '../support/once-per.ts';
 import { type Bill, type BillParts, billOf, totalOf, type Used } from './bill.ts';
 import type { CheckedCall } from './check-call.ts';
 import type { Call } from './endpoint.ts';
@@ -46,12 +47,12 @@ export type EstimateSample = (checked: CheckedCall) => boolean;
 
 export const createEstimateSample = (clock: Clock): EstimateSample => {
   // As many entries as the catalog has models.
-  const samples = new Map<string, (now: number) => boolean>();
+  const isSampled = oncePer(new Map<string, (now: number) => boolean>(), () =>
+    createMinuteSample(ESTIMATED_PER_MINUTE),
+  );
   return ({ call: { source, requestId }, model: { id } }) => {
     if (source.bytes > MAX_ESTIMATED_BYTES) return requestId.endsWith('0');
-    const isSampled = samples.get(id) ?? createMinuteSample(ESTIMATED_PER_MINUTE);
-    samples.set(id, isSampled);
-    return isSampled(clock.now());
+    return isSampled(id)(clock.now());
   };
 };
 

@@ -2,6 +2,7 @@ import { type AwsIdentity, createSigner, skewIn } from '../aws/sign.ts';
 import { readBedrockAddress } from '../bedrock.ts';
 import type { HeaderMap } from '../protocols/protocol.ts';
 import type { Bytes } from '../support/bytes.ts';
+import { oncePer } from '../support/once-per.ts';
 
 /** What a signature covers; `now` in ms since the epoch. */
 export type UnsignedRequest = { url: URL; body: Bytes; now: number };
@@ -11,18 +12,17 @@ export type RoleSigner = ReturnType<typeof createRoleSigner>;
 /** Signs calls of Amazon Bedrock with the credentials of this environment's role. */
 export const createRoleSigner = (credentials: AwsIdentity['credentials']) => {
   // As many entries as the catalog has endpoints.
-  const signers = new Map<string, ReturnType<typeof createSigner>>();
+  const signerFor = oncePer(new Map<string, ReturnType<typeof createSigner>>(), (scope) => {
+    const [region = '', service = ''] = scope.split('/');
+    return createSigner(service, { region, credentials });
+  });
   /** AWS's time minus ours, as far as rejections have shown it. */
   let skewMs = 0;
 
   const signerOf = (url: URL) => {
     const endpoint = readBedrockAddress(url.href);
     if (!endpoint) throw new Error('Only addresses of Amazon Bedrock are called by the role.');
-    const { service, region } = endpoint;
-    const scope = `${region}/${service}`;
-    const signer = signers.get(scope) ?? createSigner(service, { region, credentials });
-    signers.set(scope, signer);
-    return signer;
+    return signerFor(`${endpoint.region}/${endpoint.service}`);
   };
 
   return {

@@ -1,9 +1,10 @@
 import type { SQLInputValue } from 'node:sqlite';
 import type { Item } from '../../lambdas/stores/dynamo/dynamo-client.ts';
 import { createLruCache } from '../../lambdas/support/lru-cache.ts';
+import { oncePer } from '../../lambdas/support/once-per.ts';
 import { KEYS_BY_PROJECT, TTL_ATTRIBUTE } from '../../lambdas/tables.ts';
 import { type Connection, failure, openFile } from './folder-file.ts';
-import type { ItemDatabase, ItemPlace, ItemRange } from './item-database.ts';
+import { type ItemDatabase, type ItemPlace, type ItemRange, listOf } from './item-database.ts';
 
 /** Items without a sort key that were used last: keys, plans and meters, which each request reads. */
 const KEPT_ITEMS = 10_000;
@@ -17,15 +18,13 @@ type Select = (sql: string, values: SQLInputValue[]) => Item[];
 
 /** Statements of ranges differ by their bounds, and are prepared once. */
 const createSelect = (connection: Connection): Select => {
-  const prepared = new Map<string, ReturnType<Connection['prepare']>>();
-  return (sql, values) => {
-    const statement = prepared.get(sql) ?? connection.prepare(sql);
-    prepared.set(sql, statement);
-    return statement.all(...values).flatMap((row) => {
-      const item = itemIn(row);
-      return item ? [item] : [];
-    });
-  };
+  const statementOf = oncePer(new Map<string, ReturnType<Connection['prepare']>>(), (sql) =>
+    connection.prepare(sql),
+  );
+  return (sql, values) =>
+    statementOf(sql)
+      .all(...values)
+      .flatMap((row) => listOf(itemIn(row)));
 };
 
 const selectRange = (select: Select, table: string, range: ItemRange): Item[] => {

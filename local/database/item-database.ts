@@ -14,6 +14,8 @@ export type ItemRange = {
   limit: number;
 };
 
+export const listOf = (item: Item | undefined): Item[] => (item ? [item] : []);
+
 type Answer<Value> = Value | Promise<Value>;
 
 /**

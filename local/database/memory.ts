@@ -1,6 +1,7 @@
 import type { Item } from '../../lambdas/stores/dynamo/dynamo-client.ts';
+import { oncePer } from '../../lambdas/support/once-per.ts';
 import { KEYS_BY_PROJECT, PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE } from '../../lambdas/tables.ts';
-import type { ItemDatabase, ItemPlace, ItemRange } from './item-database.ts';
+import { type ItemDatabase, type ItemPlace, type ItemRange, listOf } from './item-database.ts';
 
 /** The sort keys of a partition in order, and its items. */
 type Partition = { sorts: string[]; items: Map<string, Item> };
@@ -35,10 +36,7 @@ const within = (
 };
 
 const itemsOf = ({ items }: Partition, sorts: string[]): Item[] =>
-  sorts.flatMap((sort) => {
-    const item = items.get(sort);
-    return item ? [item] : [];
-  });
+  sorts.flatMap((sort) => listOf(items.get(sort)));
 
 const textOf = (item: Item, name: string): string => String(item[name] ?? '');
 
@@ -56,11 +54,7 @@ const placeInIndex = (item: Item): ItemPlace | undefined => {
 export const createMemoryDatabase = (): ItemDatabase => {
   const tables = new Map<string, Map<string, Partition>>();
 
-  const partitionsOf = (table: string): Map<string, Partition> => {
-    const found = tables.get(table) ?? new Map<string, Partition>();
-    tables.set(table, found);
-    return found;
-  };
+  const partitionsOf = oncePer(tables, () => new Map<string, Partition>());
 
   const putAt = (table: string, { partition, sort }: ItemPlace, item: Item): void => {
     const partitions = partitionsOf(table);

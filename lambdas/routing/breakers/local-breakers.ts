@@ -1,5 +1,6 @@
 import { nameOf, type Target } from '../../catalog/catalog.ts';
 import { createLruCache } from '../../support/lru-cache.ts';
+import { oncePer } from '../../support/once-per.ts';
 import type { RecentCalls, Row } from './evidence.ts';
 import { newPace, type Pace } from './pace.ts';
 import type { TripRule } from './trip-rules.ts';
@@ -79,20 +80,11 @@ export type LocalBreakers = ReturnType<typeof createLocalBreakers>;
 export const createLocalBreakers = () => {
   const breakers = createLruCache<LocalBreaker>(MAX_ENTRIES);
   // As many entries as the catalog has targets.
-  const healths = new Map<string, Health>();
+  const healths = oncePer(new Map<string, Health>(), newHealth);
   return {
     find: breakers.get,
-    ensure: (name: string): LocalBreaker => {
-      const breaker = breakers.get(name) ?? newBreaker();
-      breakers.set(name, breaker);
-      return breaker;
-    },
+    ensure: oncePer(breakers, newBreaker),
     remove: breakers.delete,
-    healthOf: (target: Target): Health => {
-      const name = nameOf(target);
-      const health = healths.get(name) ?? newHealth();
-      healths.set(name, health);
-      return health;
-    },
+    healthOf: (target: Target): Health => healths(nameOf(target)),
   };
 };
