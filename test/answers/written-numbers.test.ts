@@ -4,7 +4,7 @@ import { systemClock } from '../../lambdas/support/clock.ts';
 import { startFleet } from '../support/fleet.ts';
 import { type MisbehavingServer, startMisbehaving } from '../support/misbehaving-server.ts';
 import { modelOn, targetAt } from '../support/models.ts';
-import { fc } from '../support/seeds.ts';
+import { fc, share } from '../support/seeds.ts';
 import { send } from '../support/send.ts';
 import { CREATED_AT } from '../support/strict-upstream/responses-response.ts';
 import { WIRES, type Wire } from '../support/wires.ts';
@@ -210,7 +210,7 @@ test('a number in any spelling in place of any value of a request is no failure 
       });
       expect([200, 400, 404], text).toContain(status);
     }),
-    { numRuns: 150 },
+    { numRuns: share(150) },
   );
   expect(upstream.seen.length).toBeGreaterThan(0);
   await fleet.close();
@@ -242,7 +242,7 @@ test('a number in any spelling in place of any value of a response is read, or i
       });
       expect([200, 502, 503], text).toContain(status);
     }),
-    { numRuns: 150 },
+    { numRuns: share(150) },
   );
   await fleet.close();
 });

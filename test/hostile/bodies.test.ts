@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Fleet } from '../support/fleet.ts';
+import { share } from '../support/seeds.ts';
 import { type Sent, send } from '../support/send.ts';
 import { bodyOf, type On, PATHS, POSTS } from './draft.ts';
 import { NAUGHTY, NO_JSON, ODD_JSON } from './generators.ts';
@@ -55,7 +56,7 @@ describe.each(POSTS)('%s', (on) => {
 
   test('naughty strings and numbers anywhere else are a 400 at worst', async () => {
     const places = ['system', 'tools', 'stop', 'metadata', 'user', 'temperature', 'thinking'];
-    const bodies = NAUGHTY.slice(0, 60).flatMap((text) =>
+    const bodies = NAUGHTY.slice(0, share(60)).flatMap((text) =>
       places.map((place, at) => asJson(on, { [place]: at % 2 === 0 ? text : [text] })),
     );
     const found = await statuses(on, bodies);

@@ -123,9 +123,9 @@ const expectEnvelope = (row: Row, { path, method }: Draft, { text, headers, stat
 const isCharged = (on: On, { status }: Sent): boolean =>
   status === 200 && (on === 'chat' || on === 'messages');
 
-describe.each(FRONTS.map(([name, toEvent], front) => ({ name, toEvent, front })))(
-  'behind $name',
-  ({ toEvent, front }) => {
+describe.each(FRONTS.map(([name, toEvent], front) => [name, toEvent, front] as const))(
+  'behind %s',
+  (_name, toEvent, front) => {
     let bench: Bench;
     let answered = '';
     let charges = 0;

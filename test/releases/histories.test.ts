@@ -7,7 +7,7 @@ import { createMemoryClient, createMemoryTable } from '../simulation/memory-tabl
 import { TABLE_NAMES } from '../support/dynamo.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { createSdkClient } from '../support/sdk-client.ts';
-import { fc } from '../support/seeds.ts';
+import { fc, share } from '../support/seeds.ts';
 import { createPrevious, PREVIOUS } from './previous.ts';
 
 const START = Date.parse('2026-11-21T11:30:00Z');
@@ -113,5 +113,5 @@ test(`a meter of this release and ${PREVIOUS} by turns exceeds no limit and lose
     quota: fc.integer({ min: 4, max: 40 }),
   });
   const steps = fc.array(anyStep, { maxLength: 12 });
-  await fc.assert(fc.asyncProperty(limits, steps, play), { numRuns: 400 });
+  await fc.assert(fc.asyncProperty(limits, steps, play), { numRuns: share(400) });
 });

@@ -8,7 +8,7 @@ import type { TableName } from '../../lambdas/tables.ts';
 import { type AdminBench, adminOn } from '../support/admin-bench.ts';
 import { startDynamo, storesOn, TABLE_NAMES, type TestDynamo } from '../support/dynamo.ts';
 import { createManualClock } from '../support/manual-clock.ts';
-import { checksAll, fc } from '../support/seeds.ts';
+import { checksAll, fc, share } from '../support/seeds.ts';
 
 const START = Date.parse('2026-11-21T11:30:00Z');
 const DAY = 86_400_000;
@@ -196,6 +196,6 @@ describe('items of a later version', () => {
       const key = await rowOf(admin, `/admin/projects/${one.name}/keys`, one.id);
       expect(key?.status).toBe('active');
     });
-    await fc.assert(works, { numRuns: 40 });
+    await fc.assert(works, { numRuns: share(40) });
   });
 });

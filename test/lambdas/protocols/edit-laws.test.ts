@@ -8,7 +8,7 @@ import { chatWire } from '../../support/request-wires/chat.ts';
 import { messagesWire } from '../../support/request-wires/messages.ts';
 import { MODEL } from '../../support/request-wires/parts.ts';
 import { responsesWire } from '../../support/request-wires/responses.ts';
-import { fc } from '../../support/seeds.ts';
+import { fc, share } from '../../support/seeds.ts';
 
 type Json = Record<string, unknown>;
 
@@ -114,7 +114,7 @@ describe.each(SHARED)('a %s request for an upstream of its protocol', (name) => 
         const edits = editsOf?.(decodeRequest(received), TARGET, received) ?? [];
         expect(spliceText(text, edits)).toBe(text);
       }),
-      { numRuns: 500 },
+      { numRuns: share(500) },
     );
   });
 
@@ -134,7 +134,7 @@ describe.each(SHARED)('a %s request for an upstream of its protocol', (name) => 
         expect(normal(spliced)).toEqual(normal(encodeRequest(request, to)));
         expect(spliced.model).toBe(to.model);
       }),
-      { numRuns: 500 },
+      { numRuns: share(500) },
     );
   });
 });

@@ -8,7 +8,7 @@ import { chatWire } from '../../support/request-wires/chat.ts';
 import { messagesWire } from '../../support/request-wires/messages.ts';
 import { args, MODEL, text } from '../../support/request-wires/parts.ts';
 import { responsesWire } from '../../support/request-wires/responses.ts';
-import { fc } from '../../support/seeds.ts';
+import { fc, share } from '../../support/seeds.ts';
 import { VENDORS } from '../../support/strict-upstream/vendors.ts';
 import { thirdProtocol } from '../../support/third-protocol.ts';
 import { LABEL } from '../../support/translate.ts';
@@ -22,7 +22,7 @@ const TARGET = {
   },
 };
 const ORIGIN = 'aaaaaaaaaaaa';
-const RUNS = { numRuns: 500 };
+const RUNS = { numRuns: share(500) };
 
 const wires = { chat: chatWire(), messages: messagesWire(), responses: responsesWire() };
 
