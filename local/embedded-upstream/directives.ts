@@ -3,6 +3,8 @@ export type Directives = {
   calls: { name: string; arguments: string }[];
   /** Thinking to send first. */
   think: string | undefined;
+  /** Tokens of the prompt that the usage states as read from a cache. */
+  cached: number;
   /** The exact text of the response. */
   say: string | undefined;
   /** A fault as `parseFault` (faults.ts) reads it. */
@@ -39,12 +41,13 @@ const splitSay = (prompt: string): { head: string; say: string | undefined } => 
   return { head: prompt.slice(0, match?.index), say: match?.groups?.text };
 };
 
-/** `think`, `say` and `fault` must start a line; `call NAME {json}` may occur anywhere before `say`. */
+/** `think`, `cached`, `say` and `fault` must start a line; `call NAME {json}` may occur anywhere before `say`. */
 export const readDirectives = (prompt: string): Directives => {
   const { head, say } = splitSay(prompt);
   return {
     calls: readCalls(head),
     think: /^think (.+)$/m.exec(head)?.[1],
+    cached: Number(/^cached (\d+)$/m.exec(head)?.[1] ?? 0),
     say,
     fault: /^fault (\S+)$/m.exec(head)?.[1],
   };

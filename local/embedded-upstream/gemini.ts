@@ -101,9 +101,11 @@ const REASONS: Record<FinishReason['unified'], string> = {
 };
 
 const usageOf = (usage: Usage | undefined): Json => {
-  const { inputTokens = 0, outputTokens = 0, reasoningTokens = 0 } = usage ?? {};
+  const { inputTokens = 0, outputTokens = 0, cacheReadTokens = 0 } = usage ?? {};
+  const { reasoningTokens = 0 } = usage ?? {};
   return {
     promptTokenCount: inputTokens,
+    ...(cacheReadTokens > 0 && { cachedContentTokenCount: cacheReadTokens }),
     candidatesTokenCount: outputTokens - reasoningTokens,
     ...(reasoningTokens > 0 && { thoughtsTokenCount: reasoningTokens }),
     totalTokenCount: inputTokens + outputTokens,

@@ -106,15 +106,20 @@ const tokensOf = (block: Block): number => {
   }
 };
 
-const usageOf = (request: GenerationRequest, blocks: AnswerBlock[]): Usage => {
+const usageOf = (request: GenerationRequest, blocks: AnswerBlock[], cached: number): Usage => {
   const input = request.turns.flatMap((turn) => turn.blocks);
   const tools = countTokens(JSON.stringify(request.tools ?? [], undefined, 1)) - 1;
   const reasoningTokens = outputTokens(blocks.filter(({ type }) => type === 'thinking'));
+  const inputTokens = input.reduce((sum, block) => sum + tokensOf(block), tools);
   return {
-    inputTokens: input.reduce((sum, block) => sum + tokensOf(block), tools),
+    inputTokens,
     outputTokens: outputTokens(blocks),
     // Claude states these with every answer.
-    ...{ cacheReadTokens: 0, cacheWriteTokens: 0, cacheWriteLongTokens: 0 },
+    ...{
+      cacheReadTokens: Math.min(cached, inputTokens),
+      cacheWriteTokens: 0,
+      cacheWriteLongTokens: 0,
+    },
     ...(reasoningTokens > 0 ? { reasoningTokens } : {}),
   };
 };
@@ -141,5 +146,5 @@ export const generate = (request: GenerationRequest, style: ModelStyle): Generat
     },
     request,
   );
-  return { blocks, reason, usage: usageOf(request, blocks) };
+  return { blocks, reason, usage: usageOf(request, blocks, directives.cached) };
 };

@@ -5,6 +5,7 @@ describe('directives of a prompt', () => {
   test('a plain question contains no directives', () => {
     expect(readDirectives('Please call me back, I think we should say hello.')).toEqual({
       calls: [],
+      cached: 0,
       think: undefined,
       say: undefined,
       fault: undefined,
@@ -27,6 +28,7 @@ describe('directives of a prompt', () => {
   test('think reads its line, say reads the rest, and a call after say is ignored', () => {
     expect(readDirectives('think first\nsay two\nlines: call a {}')).toEqual({
       calls: [],
+      cached: 0,
       think: 'first',
       say: 'two\nlines: call a {}',
       fault: undefined,
