@@ -25,11 +25,10 @@ export const createDynamoAlertStore = (options: TableOptions): AlertStore => {
     claim: async (alert, now) => {
       const { subject, state, id } = alert;
       const key = { partition: 'alerts', sort: subject };
-      const { applied } = await table.apply(key, {
+      return table.applies(key, {
         set: { state, id, ...expiring(now + LIFE_MS) },
         conditions: [{ anyOf: isDue(alert) }],
       });
-      return applied;
     },
   };
 };

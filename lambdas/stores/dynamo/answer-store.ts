@@ -140,7 +140,7 @@ const createFinish =
     const fits = body.byteLength <= MAX_ITEM_BODY;
     if (!fits && !bodies) return false;
     if (!fits) await bodies?.put(bodyName(id, owner), body);
-    const { applied } = await table.apply(id, {
+    return table.applies(id, {
       set: {
         ...{ kind: isStream ? 'stream' : 'whole', isEmpty, ...lasting(expiresAt) },
         ...(fits ? { content: Buffer.from(body).toString('base64') } : { digest: sha256Of(body) }),
@@ -148,7 +148,6 @@ const createFinish =
       remove: fits ? [] : ['content'],
       conditions: [ownedBy(owner)],
     });
-    return applied;
   };
 
 /**
@@ -198,12 +197,12 @@ export const createDynamoAnswerStore = ({
     },
     reassign: async (id, owner, { requestId, startedAt }) => {
       const write = { set: { requestId, startedAt }, conditions: [ownedBy(owner), RUNNING] };
-      return (await table.apply(id, write)).applied;
+      return await table.applies(id, write);
     },
     find: async (id, now) => readEntry(id, await table.read(id), now),
     renew: async (id, owner, leaseUntil) => {
       const write = { set: { leaseUntil }, conditions: [ownedBy(owner), RUNNING] };
-      return (await table.apply(id, write)).applied;
+      return await table.applies(id, write);
     },
     finish: createFinish(table, bodies),
     release: removing([RUNNING]),

@@ -21,15 +21,14 @@ export const createDynamoBreakerStore = (options: TableOptions): BreakerStore =>
       return readIfValid(StoredBreaker, item);
     },
     transitionBreaker: async (target, { openUntil, openings }, seen) => {
-      const { applied } = await table.apply(keyOf(target), {
+      return table.applies(keyOf(target), {
         set: { openUntil, openings, version: seen + 1, ...expiring(openUntil + LIFE_MS) },
         remove: ['probeUntil'],
         conditions: [['version', '= or absent', seen]],
       });
-      return applied;
     },
     takeProbe: async (target, now, until) => {
-      const { applied } = await table.apply(keyOf(target), {
+      return table.applies(keyOf(target), {
         // A probe that never reported its outcome is released then.
         set: { probeUntil: until },
         conditions: [
@@ -37,7 +36,6 @@ export const createDynamoBreakerStore = (options: TableOptions): BreakerStore =>
           ['probeUntil', '<= or absent', now],
         ],
       });
-      return applied;
     },
   };
 };

@@ -2,7 +2,6 @@ import { listOf } from '../../support/async-lists.ts';
 import { DAY_MS, monthsBetween } from '../../support/clock.ts';
 import {
   type ClosedPeriod,
-  type DayMetrics,
   type DayRange,
   type DaySums,
   type Dimension,
@@ -11,8 +10,6 @@ import {
   type HistoryProgress,
   type HistoryStore,
   type RowPlace,
-  type SpentBy,
-  type TotalMetrics,
   type UsageRow,
 } from '../history-store.ts';
 import type { RouterStores } from '../router-stores.ts';
@@ -68,10 +65,15 @@ const progressIn = (item: Item): HistoryProgress => ({
 const entryIn = <Entry>(item: Item): Entry => JSON.parse(String(item.entry)) as Entry;
 
 const sortOf = ({ day, keyId, model }: RowPlace): string => `${dayKey(day)}|${keyId}|${model}`;
-const rowKey = (row: UsageRow) => ({
-  partition: partitionOf(row.projectId, monthOf(row.day)),
-  sort: sortOf(row),
+/** What belongs to a project's UTC day. */
+type OfDay = { projectId: string; day: string };
+const placeOf = ({ projectId, day }: OfDay, sort: string) => ({
+  partition: partitionOf(projectId, monthOf(day)),
+  sort,
 });
+const spentPlace = (of: OfDay, dimension: Dimension) => placeOf(of, spentKey(dimension, of.day));
+const metricsPlace = (of: OfDay) => placeOf(of, metricsKey(of.day));
+
 const entrySet = (entry: object, day: string) => ({
   entry: JSON.stringify(entry),
   ...expiryOf(day),
@@ -124,36 +126,35 @@ export const createDynamoHistoryReader = (options: TableOptions): RouterStores['
 /** `HistoryStore` on the history table: a partition is a project's month. */
 export const createDynamoHistoryStore = (options: TableOptions): HistoryStore => {
   const table = createTable(options);
+  const find = async <Entry>(key: ItemKey): Promise<Entry | undefined> => {
+    const item = await table.read(key);
+    return item && entryIn<Entry>(item);
+  };
   const putSumsAt = async (key: ItemKey, entry: { version: number }, day: string) => {
     const { version } = entry;
-    const { applied } = await table.apply(key, {
+    return table.applies(key, {
       set: { ...entrySet(entry, day), version },
       conditions: [succeeding(version)],
       returns: 'NONE',
     });
-    return applied;
   };
   return {
     ...createDynamoHistoryReader(options),
     putCorrection: async (row, entries) => {
-      const { partition, sort } = rowKey(row);
+      const sort = sortOf(row);
       // The row last: a run that ends in between repeats both.
       const apart = sort.replace(dayKey(row.day), correctionsKey(row.day));
       for (const at of [apart, sort]) {
-        await table.apply(
-          { partition, sort: at },
-          {
-            set: { ...entrySet(row, row.day), entries },
-            conditions: [['entries', '<= or absent', entries]],
-          },
-        );
+        await table.apply(placeOf(row, at), {
+          set: { ...entrySet(row, row.day), entries },
+          conditions: [['entries', '<= or absent', entries]],
+        });
       }
     },
     putSums: (sums) => {
-      const { projectId, day, of, end } = sums;
-      const partition = partitionOf(projectId, monthOf(day));
+      const { day, of, end } = sums;
       const sort = of === 'model' ? sumsKey(of, day) : `${sumsKey(of, day)}|${end}`;
-      return putSumsAt({ partition, sort }, sums, day);
+      return putSumsAt(placeOf(sums, sort), sums, day);
     },
     readFolded: async function* (projectId, day) {
       const bounds = { from: dayKey(day), to: dayKey(day) + LAST };
@@ -161,7 +162,7 @@ export const createDynamoHistoryStore = (options: TableOptions): HistoryStore =>
       for await (const items of table.range({ partition, ...bounds })) yield items.map(foldedIn);
     },
     putFolded: async ({ row, entries, settled, version }) => {
-      const { applied } = await table.apply(rowKey(row), {
+      return table.applies(placeOf(row, sortOf(row)), {
         // A closed row is not continued.
         ...replacing({
           ...entrySet(row, row.day),
@@ -170,33 +171,13 @@ export const createDynamoHistoryStore = (options: TableOptions): HistoryStore =>
         conditions: [succeeding(version)],
         returns: 'NONE',
       });
-      return applied;
     },
-    findSpent: async (projectId, day, dimension) => {
-      const partition = partitionOf(projectId, monthOf(day));
-      const item = await table.read({ partition, sort: spentKey(dimension, day) });
-      return item && entryIn<SpentBy>(item);
-    },
-    putSpent: async (spent) => {
-      const { projectId, day, dimension } = spent;
-      const partition = partitionOf(projectId, monthOf(day));
-      return putSumsAt({ partition, sort: spentKey(dimension, day) }, spent, day);
-    },
-    findMetrics: async (projectId, day) => {
-      const partition = partitionOf(projectId, monthOf(day));
-      const item = await table.read({ partition, sort: metricsKey(day) });
-      return item && entryIn<DayMetrics>(item);
-    },
-    putMetrics: async (metrics) => {
-      const { projectId, day } = metrics;
-      const partition = partitionOf(projectId, monthOf(day));
-      return putSumsAt({ partition, sort: metricsKey(day) }, metrics, day);
-    },
+    findSpent: (projectId, day, dimension) => find(spentPlace({ projectId, day }, dimension)),
+    putSpent: (spent) => putSumsAt(spentPlace(spent, spent.dimension), spent, spent.day),
+    findMetrics: (projectId, day) => find(metricsPlace({ projectId, day })),
+    putMetrics: (metrics) => putSumsAt(metricsPlace(metrics), metrics, metrics.day),
     readMetrics: (range) => entriesIn(table, range, metricsKey),
-    findTotalMetrics: async (projectId) => {
-      const item = await table.read(totalKey(projectId));
-      return item && entryIn<TotalMetrics>(item);
-    },
+    findTotalMetrics: (projectId) => find(totalKey(projectId)),
     putTotalMetrics: (total) => putSumsAt(totalKey(total.projectId), total, total.through),
     putPeriod: async (closed) => {
       const { projectId, meterId, period } = closed;

@@ -148,22 +148,14 @@ export const createDynamoKeyStore = (options: TableOptions): KeyStore => {
   return {
     ...createDynamoKeyReader(options),
     createKey: async ({ hash, ...record }) => {
-      const {
-        rpm: _,
-        quota: __,
-        concurrency: ___,
-        models: ____,
-        require: _____,
-        budgets: ______,
-        ...plain
-      } = record;
       const status = record.status === 'paused' ? 'active' : record.status;
-      const stored = { ...plain, status, planId: storedPlan(record) };
-      const { applied } = await table.apply(hash, {
-        set: stored,
+      // They are stored behind the id of the plan.
+      const noLimits = Object.keys(Limits.shape).map((name) => [name, undefined]);
+      const isCreated = await table.applies(hash, {
+        set: { ...record, ...Object.fromEntries(noLimits), status, planId: storedPlan(record) },
         conditions: [['keyId', 'is absent']],
       });
-      if (applied) return true;
+      if (isCreated) return true;
       // The SDK may have repeated a write whose response was lost: then this record is the stored one.
       return (await table.read(hash))?.keyId === record.keyId;
     },
@@ -193,14 +185,13 @@ export const createDynamoKeyStore = (options: TableOptions): KeyStore => {
       throw new StoreUnavailable('The key changed faster than it could be read.');
     },
     revokeKey: async (hash) => {
-      const { applied } = await table.apply(hash, {
+      return table.applies(hash, {
         set: { status: 'revoked' },
         conditions: [['keyId', 'is present']],
       });
-      return applied;
     },
     replaceKey: async (hash, { replacedBy, expiresAt }) => {
-      const { applied } = await table.apply(hash, {
+      return table.applies(hash, {
         set: { replacedBy, expiresAt },
         conditions: [
           ['status', '=', 'active'],
@@ -208,7 +199,6 @@ export const createDynamoKeyStore = (options: TableOptions): KeyStore => {
           ['expiresAt', '>= or absent', expiresAt],
         ],
       });
-      return applied;
     },
   };
 };

@@ -32,7 +32,7 @@ import {
 } from './meter-shard-writes.ts';
 import {
   countersOf,
-  LAYOUT,
+  grantedName,
   type Layout,
   layoutIn,
   limitsText,
@@ -79,7 +79,7 @@ const excessIn = (
   shard: number,
   item: Item,
 ): { counter: string; count: number; excess: number }[] => {
-  const prefix = LAYOUT.grantedName(shard, '');
+  const prefix = grantedName(shard, '');
   return Object.keys(root)
     .filter((name) => name.startsWith(prefix))
     .map((name) => {

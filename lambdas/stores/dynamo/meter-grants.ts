@@ -1,5 +1,12 @@
 import { EPOCH, lentName, numberIn } from './meter-item.ts';
-import { type Counter, LAYOUT, shardsAfter } from './meter-shards.ts';
+import {
+  budgetName,
+  type Counter,
+  grantedName,
+  joinedName,
+  SHARDS,
+  shardsAfter,
+} from './meter-shards.ts';
 import type { Item } from './table.ts';
 
 /** Units of a counter that the root grants, to each of some shards. */
@@ -32,14 +39,14 @@ const firstGrant = (
 
 /** What new shards are granted as they are registered, so that each costs no further write of the root. */
 export const grantsForNew = (root: Item, shards: number[], counters: Counter[]): Grant[] => {
-  const sharedBy = numberIn(root, LAYOUT.SHARDS) + shards.length;
+  const sharedBy = numberIn(root, SHARDS) + shards.length;
   const grants = counters.map((counter) => firstGrant(root, shards, counter, sharedBy));
   return grants.filter((grant) => grant !== undefined);
 };
 
 /** Whether the shard has joined the root's epoch. */
 export const hasJoined = (root: Item, shard: number): boolean =>
-  root[LAYOUT.joinedName(shard)] === root[EPOCH];
+  root[joinedName(shard)] === root[EPOCH];
 
 /**
  * What the root must grant before this shard can admit a request; an empty list if it has been granted enough.
@@ -53,10 +60,10 @@ export const grantsFor = (
   counters: Counter[],
 ): Grant[] | undefined => {
   const grants: Grant[] = [];
-  const shards = numberIn(root, LAYOUT.SHARDS);
+  const shards = numberIn(root, SHARDS);
   for (const counter of counters) {
     const { name, limit } = counter;
-    const from = root[LAYOUT.grantedName(shard, name)];
+    const from = root[grantedName(shard, name)];
     const granted = Number(from ?? 0);
     const left = leftOf(root, counter);
     // More is lent than a lowered limit allows: what a refund leaves of a grant is not the shard's to use.
@@ -88,8 +95,7 @@ export const budgetsToCopy = (
   counters: Counter[],
 ): { counter: string; budget: number }[] =>
   counters
-    .map(({ name }) => ({ counter: name, budget: numberIn(root, LAYOUT.grantedName(shard, name)) }))
+    .map(({ name }) => ({ counter: name, budget: numberIn(root, grantedName(shard, name)) }))
     .filter(
-      ({ counter, budget }) =>
-        budget > numberIn(item, LAYOUT.budgetName(numberIn(root, EPOCH), counter)),
+      ({ counter, budget }) => budget > numberIn(item, budgetName(numberIn(root, EPOCH), counter)),
     );

@@ -3,11 +3,17 @@ import { asSeen, type Condition, type Write } from './item-write.ts';
 import type { Grant } from './meter-grants.ts';
 import { EPOCH, FLOOR, holdName, holdOf, lentName, type PastCounters } from './meter-item.ts';
 import {
-  LAYOUT,
+  budgetName,
+  finalName,
+  grantedName,
+  joinedName,
   type Layout,
+  LIMITS,
   limitsText,
   type PlanLimits,
   ROOT_NEEDS,
+  SHARDS,
+  SINCE,
   shardsAfter,
 } from './meter-shards.ts';
 import { inEpoch, mayRaiseFloor } from './meter-writes.ts';
@@ -29,12 +35,12 @@ type Counts = Record<string, number>;
 
 /** New shards have nothing to take back: they join as they are registered. */
 const joinNew = (epoch: number, from: number, to: number): Counts =>
-  Object.fromEntries(shardsAfter(from, to).map((shard) => [LAYOUT.joinedName(shard), epoch]));
+  Object.fromEntries(shardsAfter(from, to).map((shard) => [joinedName(shard), epoch]));
 
 const granting = (grants: Grant[]): Counts =>
   Object.fromEntries(
     grants.flatMap(({ shards, counter, to }) =>
-      shards.map((shard) => [LAYOUT.grantedName(shard, counter), to]),
+      shards.map((shard) => [grantedName(shard, counter), to]),
     ),
   );
 
@@ -66,15 +72,15 @@ export const beginEpoch = (
 ): Write => ({
   set: {
     [EPOCH]: (last?.epoch ?? 0) + 1,
-    [LAYOUT.LIMITS]: limitsText(limits),
-    [LAYOUT.SINCE]: now,
-    [LAYOUT.SHARDS]: shards,
+    [LIMITS]: limitsText(limits),
+    [SINCE]: now,
+    [SHARDS]: shards,
     ...(!last && { [NEEDS]: ROOT_NEEDS, ...joinNew(1, 0, shards) }),
   },
   conditions: [...inEpoch(last?.epoch), ...(last ? [hasShards(shards)] : [])],
 });
 
-const hasShards = (shards: number): Condition => [LAYOUT.SHARDS, '=', shards];
+const hasShards = (shards: number): Condition => [SHARDS, '=', shards];
 
 /** Registers further shards, with what they are granted. */
 export const addShards = (
@@ -84,7 +90,7 @@ export const addShards = (
   grants: Grant[],
 ): Write => ({
   set: {
-    [LAYOUT.SHARDS]: to,
+    [SHARDS]: to,
     ...joinNew(epoch, shards, to),
     ...granting(grants),
     ...holding(period),
@@ -112,13 +118,11 @@ export const takeBack = (
   excess: { counter: string; count: number; excess: number }[],
 ): Write => ({
   set: {
-    [LAYOUT.joinedName(shard)]: epoch,
-    ...Object.fromEntries(
-      excess.map(({ counter, count }) => [LAYOUT.grantedName(shard, counter), count]),
-    ),
+    [joinedName(shard)]: epoch,
+    ...Object.fromEntries(excess.map(({ counter, count }) => [grantedName(shard, counter), count])),
   },
   add: lending(excess.map((part) => ({ counter: part.counter, amount: -part.excess }))),
-  conditions: [...inEpoch(epoch), [LAYOUT.joinedName(shard), '< or absent', epoch]],
+  conditions: [...inEpoch(epoch), [joinedName(shard), '< or absent', epoch]],
 });
 
 /** Grants what a shard lacks for one more request of the minute, and removes what past minutes left. */
@@ -129,7 +133,7 @@ export const grant = (
   past: PastCounters | undefined,
 ): Write => {
   const isUnchanged = ({ counter, from }: Grant): Condition =>
-    asSeen(LAYOUT.grantedName(shard, counter), from);
+    asSeen(grantedName(shard, counter), from);
   // Of several shards none has been granted any.
   const isFirst = grants
     .filter(({ shards }) => shards.length > 1)
@@ -140,7 +144,7 @@ export const grant = (
     add: lendingAll(grants),
     conditions: [
       ...inEpoch(epoch),
-      [LAYOUT.joinedName(shard), '=', epoch],
+      [joinedName(shard), '=', epoch],
       [FLOOR, '< or absent', minute],
       ...(past ? [mayRaiseFloor(past.floor)] : []),
       ...grants.map(isUnchanged),
@@ -160,7 +164,7 @@ export const copyBudgets = (
   keyEnds: [string, number][],
 ): Write => {
   const named = budgets.map(({ counter, budget }): [string, number] => [
-    LAYOUT.budgetName(epoch, counter),
+    budgetName(epoch, counter),
     budget,
   ]);
   return {
@@ -176,6 +180,6 @@ export const copyBudgets = (
 
 /** Fixes the final count of a period before its counters are removed one item at a time. */
 export const fixPeriod = (period: string, used: number): Write => ({
-  set: { [LAYOUT.finalName(period)]: used },
-  conditions: [[LAYOUT.finalName(period), 'is absent']],
+  set: { [finalName(period)]: used },
+  conditions: [[finalName(period), 'is absent']],
 });

@@ -73,12 +73,13 @@ export const SHARDING: Sharding = {
   writesInFlight: 2,
 };
 
-const LIMITS = 'p';
-const SINCE = 't';
-const SHARDS = 's';
-const joinedName = (shard: number): string => `d${shard}`;
-const grantedName = (shard: number, counter: string): string => `g${shard}:${counter}`;
-const budgetName = (epoch: number, counter: string): string => `b${epoch}:${counter}`;
+/** Names of a layout's attributes. */
+export const LIMITS = 'p';
+export const SINCE = 't';
+export const SHARDS = 's';
+export const joinedName = (shard: number): string => `d${shard}`;
+export const grantedName = (shard: number, counter: string): string => `g${shard}:${counter}`;
+export const budgetName = (epoch: number, counter: string): string => `b${epoch}:${counter}`;
 export const finalName = (period: string): string => `z${period}`;
 
 /** Counts of periods that are being forgotten. */
@@ -86,12 +87,6 @@ export const finalCountsIn = (root: Item | undefined): EndedPeriod[] =>
   Object.keys(root ?? {})
     .filter((name) => name[0] === 'z')
     .map((name) => ({ period: name.slice(1), used: numberIn(root, name) }));
-
-/** Names of a layout's attributes, for the writes. */
-export const LAYOUT = {
-  ...{ EPOCH, LIMITS, SINCE, SHARDS },
-  ...{ joinedName, grantedName, budgetName, finalName },
-};
 
 export const limitsText = ({ rpm, quota, concurrency }: PlanLimits): string =>
   [rpm, quota, concurrency ?? ''].join('|');

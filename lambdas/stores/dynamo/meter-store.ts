@@ -80,7 +80,7 @@ const createSettle = (parts: {
 
   const refundRepeated = async (unit: ReservedUnit, key: string): Promise<void> => {
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      if ((await table.apply(key, settleRepeated(unit, 'refund'))).applied) return;
+      if (await table.applies(key, settleRepeated(unit, 'refund'))) return;
       const { applied, item } = await table.apply(key, tombstone(unit));
       if (applied) return;
       const mark = (item ?? (await table.read(key)))?.[markName(unit.requestId)];
@@ -210,12 +210,11 @@ export const createDynamoRequestMeters = ({
     admitFree: async (meterId, minute, cap) => {
       if (cap < 1) return false;
       // A separate item per minute. A repeated write may count twice, which only lowers the limit.
-      const { applied } = await repeating.apply(`${meterId}/free/${minute}`, {
+      return repeating.applies(`${meterId}/free/${minute}`, {
         set: expiring(minute * MINUTE_MS + HOUR_MS),
         add: { count: 1 },
         conditions: [['count', '< or absent', cap]],
       });
-      return applied;
     },
   };
 };

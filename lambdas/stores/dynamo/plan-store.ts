@@ -129,7 +129,7 @@ export const createDynamoPlanStore = (options: TableOptions): PlanStore => {
       await table.apply(plan.id, writeOf(plan));
     },
     assignPlan: async (id, now) =>
-      (await table.apply(id, { set: { assignedAt: now }, conditions: [EXISTS] })).applied,
+      await table.applies(id, { set: { assignedAt: now }, conditions: [EXISTS] }),
     deletePlan: async (id, since) => {
       // What remains is the revision, with which a plan of the same id can be created again, and what version 0.1.0 requires
       // of every plan: it lists the plan, and admits no request by it.

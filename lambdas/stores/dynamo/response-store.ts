@@ -136,12 +136,11 @@ export const createDynamoResponseStore = ({ bodies, ...options }: Options): Resp
       return stored && readStored(key, stored);
     },
     renew: async (key, { leaseUntil, pieces }) => {
-      const { applied } = await table.apply(key, {
+      return table.applies(key, {
         set: { leaseUntil, hasBegun: true, pieces },
         conditions: [['leaseUntil', 'is present']],
         returns: 'NONE',
       });
-      return applied;
     },
     end: async ({ key, expiresAt }, bytes, { now, deadAt = ANY_TIME }) => {
       const name = nameOf(key, 'response');

@@ -40,6 +40,8 @@ export type Table = {
    */
   read(key: ItemKey, options?: { mayBeStale: boolean }): Promise<Item | undefined>;
   apply(key: ItemKey, write: Write): Promise<WriteResult>;
+  /** Whether the write was applied. */
+  applies(key: ItemKey, write: Write): Promise<boolean>;
   /** Pages of a partition; `firstPage`: items of the first one. */
   range(query: RangeQuery & { firstPage?: number }): AsyncGenerator<Item[], void, void>;
   /** All pages of the table; eventually consistent. */
@@ -138,12 +140,15 @@ export const createTable = (options: TableOptions): Table => {
       next = output.LastEvaluatedKey;
     } while (next);
   }
+  const apply: Table['apply'] = (key, write) =>
+    applyWrite(options, { TableName: tableName, Key: keyOf(key), write });
   return {
     read: async (key, { mayBeStale } = { mayBeStale: false }) => {
       const input = { TableName: tableName, Key: keyOf(key), ConsistentRead: !mayBeStale };
       return (await send(client, () => client.call('GetItem', input))).output.Item;
     },
-    apply: (key, write) => applyWrite(options, { TableName: tableName, Key: keyOf(key), write }),
+    apply,
+    applies: async (...write) => (await apply(...write)).applied,
     range: ({ firstPage, ...query }) =>
       pages((from) =>
         client.call('Query', {

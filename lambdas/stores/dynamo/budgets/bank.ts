@@ -2,7 +2,7 @@ import { createLruCache } from '../../../support/lru-cache.ts';
 import type { BudgetRefusal, BudgetView, Hold } from '../../budget-store.ts';
 import { numberIn } from '../meter-item.ts';
 import type { Item, Table } from '../table.ts';
-import { donorsOf, type RoomQuery, sumOf } from './donors.ts';
+import { donorsOf, type RoomQuery } from './donors.ts';
 import {
   borrowersIn,
   lentName,
@@ -14,6 +14,7 @@ import {
   type Share,
   shareOf,
   spentOf,
+  sumOf,
 } from './items.ts';
 import { createTransfers } from './transfers.ts';
 import type { Grant } from './writes.ts';

@@ -10,20 +10,11 @@ import type { Table } from '../table.ts';
 import { createCounterSettlement } from './counter-settlement.ts';
 import { createCounters } from './counters.ts';
 
-type Verbs = Pick<
+export type Verbs = Pick<
   RequestMeters,
   'reserve' | 'reserveUnconfirmed' | 'changeLease' | 'charge' | 'refund' | 'withdraw'
 >;
 type Leasing = Reservation & { lease: Lease };
-/** The same verbs; each gets a request that has a lease. */
-export type CountedMeters = {
-  reserve(reservation: Leasing): Promise<ReserveResult>;
-  reserveUnconfirmed(reservation: Leasing): Promise<ReserveResult | undefined>;
-  changeLease: Verbs['changeLease'];
-  charge(unit: LeasedUnit): Promise<void>;
-  refund(unit: LeasedUnit): Promise<void>;
-  withdraw(unit: LeasedUnit): Promise<void>;
-};
 type Leased = { refusal: BudgetRefusal | undefined; views: BudgetView[] };
 
 /** As the item of a meter knows it: without a lease if no budget has room there. */
@@ -40,7 +31,7 @@ const resultOf = <Value>(outcome: PromiseSettledResult<Value>): Value => {
  * The meters, for requests under budgets of users and sessions. Their writes travel next to those of the meter, so that a
  * request waits for none of them longer than for its unit. A separate file in the bundle, since few stages have such budgets.
  */
-export const createCountedMeters = (meters: Verbs, table: Table): CountedMeters => {
+export const createCountedMeters = (meters: Verbs, table: Table) => {
   const counters = createCounters(table);
   const settle = createCounterSettlement(table);
   const leaseAll = async (
@@ -116,3 +107,5 @@ export const createCountedMeters = (meters: Verbs, table: Table): CountedMeters 
     withdraw: settling(meters.withdraw),
   };
 };
+
+export type CountedMeters = ReturnType<typeof createCountedMeters>;

@@ -30,11 +30,10 @@ export const createCounterSettlement = (table: Table) => {
   /** Leaves no way for a copy of a lease that is still in flight; whether there was none. */
   const bury = async ({ budget }: Counter, { requestId, minute }: Leaser): Promise<boolean> => {
     const name = MARK + requestId;
-    const { applied } = await table.apply(budget, {
+    return table.applies(budget, {
       set: { [name]: tombstoneOf(minute) },
       conditions: [[name, 'is absent']],
     });
-    return applied;
   };
 
   /** Leaves what a request has cost; a copy of an earlier write changes nothing after it. Idempotent. */

@@ -1,5 +1,5 @@
 import type { Hold } from '../../budget-store.ts';
-import { pendingOf, type Share } from './items.ts';
+import { pendingOf, type Share, sumOf } from './items.ts';
 import type { Borrower } from './transfers.ts';
 
 /** Of what a request needs: what an item with requests in flight has to have for those of another one. */
@@ -20,9 +20,6 @@ const hasSibling = (shares: Share[], { borrower: { key }, needed }: RoomQuery): 
   const isSibling = (share: Share) => share.key !== key && share.key.startsWith(shards);
   return shards !== '' && shares.some((share) => isSibling(share) && share.room >= needed);
 };
-
-export const sumOf = (shares: Share[], of: (share: Share) => number): number =>
-  shares.reduce((sum, share) => sum + of(share), 0);
 
 /**
  * Items whose room is taken back for another one; undefined if a request waits for what requests in flight return. A transfer

@@ -80,12 +80,15 @@ export const shareOf = (
   taken: numberIn(root, takenName(hold, key)),
 });
 
+export const sumOf = (shares: readonly Share[], of: (share: Share) => number): number =>
+  shares.reduce((sum, share) => sum + of(share), 0);
+
 /** Granted, and not yet received. */
 export const pendingOf = ({ granted, received }: Share): number => granted - received;
 
 /** Returned, and not yet taken back. */
 export const returnedBy = (shares: readonly Share[]): number =>
-  shares.reduce((sum, { returned, taken }) => sum + returned - taken, 0);
+  sumOf(shares, ({ returned, taken }) => returned - taken);
 
 /** Cost of the requests of an item that have ended. It only grows. */
 export const spentOf = ({ received, returned, room, leased }: Share): number =>

@@ -1,7 +1,7 @@
 import type { BudgetStore } from '../../budget-store.ts';
 import { createTable, type TableOptions } from '../table.ts';
 import { countedIn, isCounted } from './counter-items.ts';
-import { limitIn, spentOf } from './items.ts';
+import { limitIn, spentOf, sumOf } from './items.ts';
 import { createTransfers } from './transfers.ts';
 
 export const createReadBudget = (options: TableOptions): BudgetStore['readBudget'] => {
@@ -12,12 +12,10 @@ export const createReadBudget = (options: TableOptions): BudgetStore['readBudget
     if (!root) return undefined;
     if (isCounted(hold)) return countedIn(root, hold, options.client.clock.now());
     const shares = await readShares(root, hold);
-    const sum = (of: (share: (typeof shares)[number]) => number) =>
-      shares.reduce((total, share) => total + of(share), 0);
     return {
-      spent: sum(spentOf),
-      leased: sum(({ leased }) => leased),
-      room: sum(({ room }) => room),
+      spent: sumOf(shares, spentOf),
+      leased: sumOf(shares, ({ leased }) => leased),
+      room: sumOf(shares, ({ room }) => room),
       limit: limitIn(root),
     };
   };

@@ -1,13 +1,8 @@
 import { createCountedMeters } from '#late/counted-meters';
 import type { Lease } from '../../budget-store.ts';
-import type { RequestMeters, ReservedUnit } from '../../meter-store.ts';
+import type { ReservedUnit } from '../../meter-store.ts';
 import type { Table } from '../table.ts';
-import type { CountedMeters } from './counted-meters.ts';
-
-type Verbs = Pick<
-  RequestMeters,
-  'reserve' | 'reserveUnconfirmed' | 'changeLease' | 'charge' | 'refund' | 'withdraw'
->;
+import type { CountedMeters, Verbs } from './counted-meters.ts';
 
 /** Requests under budgets of users and sessions go through their meters, which are created for the first of them. */
 export const withCounted = (meters: Verbs, table: Table): Verbs => {
