@@ -15,6 +15,8 @@ const HALF = 2_000;
 
 type Reply = { error?: { code?: string; message: string; type: string } };
 
+type AskOptions = { path?: string; onStart?: () => void; signal?: AbortSignal };
+
 /** Three times as fast as the wall's. */
 const START = Date.now();
 const fastClock: Clock = {
@@ -33,13 +35,17 @@ const startLab = async (clock = systemClock) => {
       ),
       { id: `test/${id}` },
     );
-  const models = ['denied', 'waiting', 'stream', 'fair', 'gauge'].map((id) => on(id, { quota }));
+  const models = ['denied', 'waiting', 'stream', 'gauge', 'overtaken'].map((id) =>
+    on(id, { quota }),
+  );
   const catalog = [
     ...models,
     on('large', { quota: { itpm: 500 } }),
     on('pool', { quota }, { quota }),
     on('free', {}),
+    on('equal', ...[provider, stating].map(({ url }) => ({ baseUrl: url, quota, tier: 0 }))),
     on('batch', { quota }),
+    on('weights', { quota: { tpm: 2 * TPM } }),
     on('rpm', { quota: { rpm: 12 } }),
     on('learned', { baseUrl: stating.url, quota: { learned: true } }),
   ];
@@ -77,15 +83,23 @@ const startLab = async (clock = systemClock) => {
   await admin('/plans', { id: 'now', ...limits });
   await admin('/plans', { id: 'waits', ...limits, max_wait_ms: 30_000 });
   await admin('/plans', { id: 'batch', ...limits, max_wait_ms: 8_000, priority: 'batch' });
-  await admin('/projects', { id: 'team' });
-  const keyOf = async (plan: string) => (await admin('/projects/team/keys', { plan })).body.key;
+  const ofBatch = { priority: 'batch', max_wait_ms: 40_000 };
+  await admin('/plans', { id: 'overtaken', ...limits, ...ofBatch });
+  await admin('/plans', { id: 'heavy', ...limits, max_wait_ms: 30_000, weight: 4 });
+  for (const id of ['team', 'other']) await admin('/projects', { id });
+  const keyOf = async (plan: string, project = 'team') =>
+    (await admin(`/projects/${project}/keys`, { plan })).body.key;
   const keys = {
     now: await keyOf('now'),
     waits: await keyOf('waits'),
     batch: await keyOf('batch'),
+    ahead: await keyOf('overtaken'),
+    overtaken: await keyOf('overtaken'),
+    heavy: await keyOf('heavy', 'other'),
   };
   return {
     provider,
+    stating,
     url: router.baseUrl,
     admin,
     lines,
@@ -102,15 +116,23 @@ const startLab = async (clock = systemClock) => {
       });
       return ((await response.json()) as { why_target?: string }).why_target;
     },
-    ask: async (model: string, plan: keyof typeof keys, tokens = HALF, extra: object = {}) => {
-      const response = await fetch(`${router.baseUrl}/v1/chat/completions`, {
+    ask: async (
+      model: string,
+      plan: keyof typeof keys,
+      tokens = HALF,
+      extra: object = {},
+      { path = '/v1/chat/completions', onStart = () => {}, signal }: AskOptions = {},
+    ) => {
+      const response = await fetch(`${router.baseUrl}${path}`, {
         method: 'POST',
         headers: { 'x-api-key': keys[plan], 'content-type': 'application/json' },
         body: JSON.stringify({
           ...{ model: `test/${model}`, max_tokens: 500, ...extra },
           messages: [{ role: 'user', content: `${'word '.repeat(tokens)}tenant=team` }],
         }),
+        ...(signal && { signal }),
       });
+      onStart();
       const text = await response.text();
       const error = response.ok ? undefined : (JSON.parse(text) as Reply).error;
       return { status: response.status, headers: response.headers, text, error };
@@ -237,6 +259,65 @@ describe('the capacity that a target declares', () => {
     expect(sizes.lastIndexOf(Math.max(...sizes))).toBeLessThan(
       sizes.lastIndexOf(Math.min(...sizes)),
     );
+  });
+
+  test('a project whose plan has a weight of 4 is served four times as much as one of 1', async () => {
+    const small = { max_tokens: 10, stream: true };
+    // What follows waits until the debt of 2 s is paid.
+    await lab.ask('weights', 'now', 14_000);
+    lab.provider.log.length = 0;
+    const twelve = (plan: 'waits' | 'heavy', tokens: number) =>
+      Array.from({ length: 12 }, () => lab.ask('weights', plan, tokens, small));
+    await Promise.all([...twelve('waits', 400), ...twelve('heavy', 420)]);
+    const sizes = lab.provider.log.map(({ tokens }) => tokens);
+    expect(sizes).toHaveLength(24);
+    const ofHeavy = sizes.slice(0, 10).filter((size) => size === Math.max(...sizes));
+    expect(ofHeavy.length).toBeGreaterThanOrEqual(7);
+    expect(ofHeavy.length).toBeLessThan(10);
+  });
+
+  test('the turns of a session stay on one account of a pool while it has room', async () => {
+    lab.stating.log.length = 0;
+    const sessions = Array.from({ length: 16 }, (_, index) => index + 1);
+    for (const session of [...sessions, ...sessions.toReversed()]) {
+      // Each session has a size of its prompts.
+      const turn = { max_tokens: 10, prompt_cache_key: `session-${session}` };
+      expect((await lab.ask('equal', 'now', 10 * session, turn)).status).toBe(200);
+    }
+    const sizesOf = ({ log }: typeof lab.provider) => log.map(({ tokens }) => tokens);
+    const [ones, others] = [sizesOf(lab.provider), sizesOf(lab.stating)];
+    expect(ones).not.toEqual([]);
+    expect(others).not.toEqual([]);
+    expect(ones.filter((size) => others.includes(size))).toEqual([]);
+  });
+
+  test('a stream that others overtake until its wait is over gets the error as its event, and its unit back', async () => {
+    const stream = { stream: true };
+    const abort = new AbortController();
+    const { signal } = abort;
+    // What follows waits until the debt of 25 s is paid, and of a batch plan the first before the others.
+    await fast.ask('overtaken', 'now', 29_000);
+    const ahead = fast.ask('overtaken', 'ahead', HALF, stream, { signal });
+    const waiting = ['/v1/chat/completions', '/v1/messages'].map((path) => {
+      const { promise: hasStarted, resolve: onStart } = Promise.withResolvers<void>();
+      const options = { path, onStart };
+      return { hasStarted, end: fast.ask('overtaken', 'overtaken', HALF, stream, options) };
+    });
+    await Promise.all(waiting.map(({ hasStarted }) => hasStarted));
+    const others = [1, 2, 3].map(() => fast.ask('overtaken', 'waits', 4_000, stream, { signal }));
+    const ends = await Promise.all(waiting.map(({ end }) => end));
+    abort.abort();
+    await Promise.allSettled([ahead, ...others]);
+    for (const { status, text } of ends) {
+      const [, beats = '', error = ''] = /^(.*)event: error\ndata: (.*)\n\n$/s.exec(text) ?? [];
+      expect([status, beats]).toEqual([200, expect.stringMatching(/waiting|ping/)]);
+      const message = expect.stringMatching(
+        /is used up.* Retry later\. The request is not charged/,
+      );
+      expect(JSON.parse(error)).toMatchObject({ error: { type: 'api_error', message } });
+    }
+    const used = async () => (await fast.usage(fast.keys.overtaken)).period.used;
+    await expect.poll(used).toBe(0);
   });
 
   test('a learned quota is what the provider states, and nothing before it has', async () => {
