@@ -18,30 +18,39 @@ import { SharedProvider } from './parts/context.ts';
 import { unknownFilters } from './parts/filters.ts';
 import { GoTo } from './parts/go-to.tsx';
 import { useLoad } from './parts/load.ts';
-import { Navigation, placesFor } from './parts/navigation.tsx';
+import { type Group, Navigation, placesFor } from './parts/navigation.tsx';
 import { Notices } from './parts/notice.tsx';
 import { useRoute } from './parts/route.ts';
 import { NewKeyDialog } from './parts/secret-dialog.tsx';
 import { Shown } from './parts/states.tsx';
 
-const PAGES = {
-  overview: OverviewPage,
-  incidents: IncidentsPage,
-  usage: UsagePage,
-  requests: RequestsPage,
-  models: ModelsPage,
-  playground: PlaygroundPage,
-  'my-usage': MyUsagePage,
-  keys: KeysPage,
-  plans: PlansPage,
-  budgets: BudgetsPage,
-  projects: ProjectsPage,
-  members: MembersPage,
-  audit: AuditPage,
-};
-type PageName = keyof typeof PAGES;
-
-const isPage = (name: string): name is PageName => Object.hasOwn(PAGES, name);
+const GROUPS: readonly Group[] = [
+  {
+    title: 'Activity',
+    entries: [
+      { page: 'overview', title: 'Overview', icon: 'overview', body: OverviewPage },
+      { page: 'incidents', title: 'Incidents', icon: 'alert', body: IncidentsPage, isGlobal: true },
+      { page: 'usage', title: 'Usage', icon: 'usage', body: UsagePage },
+      { page: 'requests', title: 'Requests', icon: 'requests', body: RequestsPage },
+      { page: 'models', title: 'Models', icon: 'models', body: ModelsPage, isGlobal: true },
+      { page: 'playground', title: 'Playground', icon: 'playground', body: PlaygroundPage },
+      { page: 'my-usage', title: 'My usage', icon: 'person', body: MyUsagePage },
+    ],
+  },
+  {
+    title: 'Settings',
+    entries: [
+      { page: 'keys', title: 'API keys', icon: 'keys', body: KeysPage },
+      { page: 'plans', title: 'Plans', icon: 'plans', body: PlansPage },
+      { page: 'budgets', title: 'Budgets', icon: 'budgets', body: BudgetsPage, isGlobal: true },
+      { page: 'projects', title: 'Projects', icon: 'projects', body: ProjectsPage },
+      { page: 'members', title: 'Members', icon: 'members', body: MembersPage, isGlobal: true },
+      { page: 'audit', title: 'Audit', icon: 'audit', body: AuditPage },
+    ],
+  },
+];
+const OVERVIEW = { page: 'overview', body: OverviewPage };
+const ENTRIES = GROUPS.flatMap(({ entries }) => entries);
 
 /** What every page needs; the first page gets all that it shows with it, in one response. */
 const loadShared = async ({ api }: Session, isOverview: boolean, project: string | undefined) => {
@@ -67,8 +76,8 @@ export const Shell = ({ session }: { session: Session }) => {
   const route = useRoute();
   // A second one may arrive before the first is saved, from a page that was left.
   const [[secret], setSecrets] = useState<NewKey[]>([]);
-  const name = isPage(route.page) ? route.page : 'overview';
-  const PageBody = PAGES[name];
+  const { page: name, body: PageBody } =
+    ENTRIES.find(({ page }) => page === route.page) ?? OVERVIEW;
   const project = route.query.get('project') ?? undefined;
   const loaded = useLoad('', () => loadShared(session, name === 'overview', project));
   return (
@@ -77,6 +86,7 @@ export const Shell = ({ session }: { session: Session }) => {
         Skip to the content
       </button>
       <Navigation
+        groups={GROUPS}
         session={session}
         page={name}
         project={project}
@@ -105,7 +115,7 @@ export const Shell = ({ session }: { session: Session }) => {
       </main>
       <GoTo
         api={session.api}
-        pages={placesFor(project)}
+        pages={placesFor(ENTRIES, project)}
         projects={loaded.value?.projects ?? (loaded.failure && [])}
       />
       {secret && (

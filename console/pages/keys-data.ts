@@ -1,6 +1,7 @@
 import type { Api } from '../api/client.ts';
 import { ApiFailure } from '../api/failure.ts';
 import type { Key, KeyUsage, PagedList } from '../api/types.ts';
+import { DAY_MS } from '../parts/format.ts';
 
 export type KeyRow = Key & {
   /** Without its numbers if its plan does not exist; absent for a new key. */
@@ -105,7 +106,7 @@ export const withKey = (
 };
 
 /** A key that is not used for this long is better revoked. */
-const UNUSED_MS = 30 * 86_400_000;
+const UNUSED_MS = 30 * DAY_MS;
 
 const isUnused = (lastUsed: string): boolean => Date.now() - Date.parse(lastUsed) > UNUSED_MS;
 

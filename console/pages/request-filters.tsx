@@ -2,31 +2,23 @@ import { useId, useState } from 'preact/hooks';
 import type { RequestSummary } from '../api/types.ts';
 import { Button } from '../parts/button.tsx';
 import { Choices, Select } from '../parts/field.tsx';
-import type { FilterValues, useFilters } from '../parts/filters.ts';
+import {
+  type FilterValues,
+  REQUEST_NAMES,
+  type RequestName,
+  type useFilters,
+} from '../parts/filters.ts';
 import { Icon } from '../parts/icons.tsx';
 
-/** What of a record is compared with a typed text. */
-const NAMED = [
-  'model',
-  'target',
-  'error',
-  'key',
-  'user',
-  'session',
-  'agent',
-  'client',
-  'tag',
-] as const;
-type Name = (typeof NAMED)[number];
-const NAMES = NAMED.map((value) => ({ value, label: value }));
+const NAMES = REQUEST_NAMES.map((value) => ({ value, label: value }));
 
 export type RequestFilters = FilterValues<'requests'>;
 type Filters = ReturnType<typeof useFilters<'requests'>>;
 
-export const namedIn = (values: RequestFilters): Name[] =>
-  NAMED.filter((name) => values[name] !== '');
+export const namedIn = (values: RequestFilters): RequestName[] =>
+  REQUEST_NAMES.filter((name) => values[name] !== '');
 
-const valuesOf = (row: RequestSummary, name: Name): (string | null)[] => {
+const valuesOf = (row: RequestSummary, name: RequestName): (string | null)[] => {
   if (name === 'tag') {
     return 'tags' in row ? Object.entries(row.tags).map(([tag, value]) => `${tag}=${value}`) : [];
   }
@@ -40,10 +32,10 @@ const AddFilter = ({
   onAdd,
 }: {
   rows: RequestSummary[];
-  onAdd: (name: Name, value: string) => void;
+  onAdd: (name: RequestName, value: string) => void;
 }) => {
   const list = useId();
-  const [name, setName] = useState<Name>('model');
+  const [name, setName] = useState<RequestName>('model');
   const [value, setValue] = useState('');
   const known = [...new Set(rows.flatMap((row) => valuesOf(row, name)))].filter(Boolean);
   const add = (event: Event) => {

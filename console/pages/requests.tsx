@@ -5,7 +5,7 @@ import { Button } from '../parts/button.tsx';
 import { useShared } from '../parts/context.ts';
 import { useEvery } from '../parts/every.ts';
 import { useFilters } from '../parts/filters.ts';
-import { localClock } from '../parts/format.ts';
+import { DAY_MS, localClock } from '../parts/format.ts';
 import { Page } from '../parts/page.tsx';
 import { More, usePaged } from '../parts/paged.tsx';
 import { hrefOf } from '../parts/route.ts';
@@ -15,7 +15,6 @@ import { RequestDetails } from './request-details.tsx';
 import { FilterBar, namedIn, type RequestFilters } from './request-filters.tsx';
 import { RequestTable } from './request-table.tsx';
 
-const DAY_MS = 86_400_000;
 const LIVE_MS = 2_000;
 /** The longest a request runs: it is listed when it ends, at the place of its start. */
 const LONGEST_MS = 15 * 60_000;

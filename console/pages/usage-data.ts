@@ -2,9 +2,7 @@ import type { Api } from '../api/client.ts';
 import type { Usage, UsageSums } from '../api/types.ts';
 import type { Bar } from '../parts/bars.tsx';
 import type { FilterValues } from '../parts/filters.ts';
-import { count, dollars, shortCount } from '../parts/format.ts';
-
-const DAY_MS = 86_400_000;
+import { count, DAY_MS, dollars, shortCount } from '../parts/format.ts';
 
 export type RangeName = FilterValues<'usage'>['range'];
 export type Group = FilterValues<'usage'>['group'];

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Field } from './field.tsx';
-import { localTime } from './format.ts';
+import { DAY_MS, localTime } from './format.ts';
 
-const DAY_MS = 86_400_000;
 const DAYS = ['7', '30', '90'];
 
 /** The end that a choice means: `never` and `same` name none, a number is days from now, the rest a local date. */

@@ -86,6 +86,14 @@ const FILTERS = {
 } as const satisfies Record<string, Record<string, Filter>>;
 
 type Filters = typeof FILTERS;
+
+type TextOf<Page> = { [Name in keyof Page]: Page[Name] extends typeof TEXT ? Name : never };
+export type RequestName = TextOf<Filters['requests']>[keyof Filters['requests']];
+/** What of a request's record is compared with a typed text. */
+export const REQUEST_NAMES = Object.entries(FILTERS.requests).flatMap(([name, filter]) =>
+  filter === TEXT ? [name as RequestName] : [],
+);
+
 type FilteredPage = keyof Filters;
 type ValueOf<F> = F extends readonly { value: infer Value }[] ? Value : string;
 export type FilterValues<P extends FilteredPage> = {

@@ -55,7 +55,7 @@ const UTC_DAY = new Intl.DateTimeFormat(LOCALE, {
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
+export const DAY_MS = 24 * HOUR_MS;
 const RELATIVE = new Intl.RelativeTimeFormat(LOCALE, { numeric: 'always', style: 'narrow' });
 
 /** An instant in the reader's zone, which it names; with its year unless that is this one. */

@@ -1,3 +1,4 @@
+import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Session } from '../api/session.ts';
 import type { Project } from '../api/types.ts';
@@ -11,52 +12,32 @@ type Entry = {
   page: string;
   title: string;
   icon: IconName;
+  body: ComponentType;
   /** Not for members of a project: the page shows every project. */
   isGlobal?: boolean;
 };
-
-const GROUPS: { title: string; entries: Entry[] }[] = [
-  {
-    title: 'Activity',
-    entries: [
-      { page: 'overview', title: 'Overview', icon: 'overview' },
-      { page: 'incidents', title: 'Incidents', icon: 'alert', isGlobal: true },
-      { page: 'usage', title: 'Usage', icon: 'usage' },
-      { page: 'requests', title: 'Requests', icon: 'requests' },
-      { page: 'models', title: 'Models', icon: 'models', isGlobal: true },
-      { page: 'playground', title: 'Playground', icon: 'playground' },
-      { page: 'my-usage', title: 'My usage', icon: 'person' },
-    ],
-  },
-  {
-    title: 'Settings',
-    entries: [
-      { page: 'keys', title: 'API keys', icon: 'keys' },
-      { page: 'plans', title: 'Plans', icon: 'plans' },
-      { page: 'budgets', title: 'Budgets', icon: 'budgets', isGlobal: true },
-      { page: 'projects', title: 'Projects', icon: 'projects' },
-      { page: 'members', title: 'Members', icon: 'members', isGlobal: true },
-      { page: 'audit', title: 'Audit', icon: 'audit' },
-    ],
-  },
-];
+/** Pages that belong together. */
+export type Group = { title: string; entries: readonly Entry[] };
 
 /** The pages as places to go to. */
-export const placesFor = (project: string | undefined): Place[] =>
-  GROUPS.flatMap(({ entries }) =>
-    entries.map(({ page, title }) => ({ title, href: hrefOf(page, { project }) })),
-  );
+export const placesFor = (entries: readonly Entry[], project: string | undefined): Place[] =>
+  entries.map(({ page, title }) => ({ title, href: hrefOf(page, { project }) }));
 
 type NavigationProps = {
+  groups: readonly Group[];
   session: Session;
   page: string;
   project: string | undefined;
   projects: Project[];
 };
 
-type LinkProps = Entry & { isCurrent: boolean; project: string | undefined };
+type LinkProps = Omit<Entry, 'body'> & { isCurrent: boolean; project: string | undefined };
 
-const ProjectSelect = ({ page, project, projects }: Omit<NavigationProps, 'session'>) => (
+const ProjectSelect = ({
+  page,
+  project,
+  projects,
+}: Omit<NavigationProps, 'groups' | 'session'>) => (
   <label class="project">
     <span class="sr-only">Project</span>
     <select
@@ -95,7 +76,7 @@ const PageLink = ({ page, title, icon, isCurrent, project }: LinkProps) => {
 };
 
 /** The pages, in two groups, and who is signed in. */
-export const Navigation = ({ session, ...place }: NavigationProps) => (
+export const Navigation = ({ groups, session, ...place }: NavigationProps) => (
   <nav class="nav" aria-label="Pages">
     <p class="brand">
       <Logo />
@@ -103,7 +84,7 @@ export const Navigation = ({ session, ...place }: NavigationProps) => (
     </p>
     <ProjectSelect {...place} />
     <div class="nav-groups">
-      {GROUPS.map(({ title, entries }) => (
+      {groups.map(({ title, entries }) => (
         <div key={title} class="nav-group">
           <h2>{title}</h2>
           <ul>
