@@ -20,7 +20,14 @@ const shown = (text: string): string => {
 /** Only an expression, whose texts another line has. */
 const isNameless = (text: string): boolean => /^…\.?$/.test(shown(text));
 
+/** Once: it compiles all functions. */
+let found: ReturnType<typeof findTexts> | undefined;
 export const textsWithRows = () => {
+  found ??= findTexts();
+  return found;
+};
+
+const findTexts = () => {
   const rows = Object.values(ERROR_ROWS).flat();
   return errorTexts()
     .filter(({ text }) => !isNameless(text))

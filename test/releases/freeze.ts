@@ -5,7 +5,8 @@
  *
  * writes into test/fixtures/releases/0.2.0/: `stores.mjs`, what it does with its tables; `router.json.gz` and `admin.json.gz`, its
  * functions; `day.json`, every item that a day of it leaves, and what it reads of them; `resources.json`, the resources with data of
- * its prod stage. A release is frozen once, when it is tagged, and never edited: what exists is not written again.
+ * its prod stage. Of the stores of 0.2.0 tests run those of its lessons alone, which are in `lessons.mjs`. A release is frozen once, when
+ * it is tagged, and never edited: what exists is not written again.
  */
 import { execFileSync } from 'node:child_process';
 import {

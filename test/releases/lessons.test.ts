@@ -1,3 +1,9 @@
+import {
+  GetCommand,
+  type GetCommandInput,
+  UpdateCommand,
+  type UpdateCommandInput,
+} from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Target } from '../../lambdas/catalog/parse-models.ts';
 import { createLessons } from '../../lambdas/routing/lessons.ts';
@@ -9,17 +15,27 @@ import { startDynamo, TABLE_NAMES, type TestDynamo } from '../support/dynamo.ts'
 import { createManualClock } from '../support/manual-clock.ts';
 import { targetAt } from '../support/models.ts';
 
-type Frozen = { createDynamoStores(options: object): { lessons: LessonStore } };
-
 const clock = createManualClock(Date.parse('2026-11-24T12:00:00Z'));
+
+/** What 0.2.0 sends, as its client did. */
+const clientOfOld = ({ sdk }: TestDynamo) => ({
+  clock,
+  call: (operation: string, input: object) =>
+    operation === 'GetItem'
+      ? sdk.send(new GetCommand(input as GetCommandInput))
+      : sdk.send(new UpdateCommand(input as UpdateCommandInput)),
+});
+
+type Frozen = { createDynamoLessonStore(options: object): LessonStore };
+
 let dynamo: TestDynamo;
 let old: LessonStore;
 beforeAll(async () => {
   dynamo = await startDynamo();
-  const { href } = new URL('../fixtures/releases/0.2.0/stores.mjs', import.meta.url);
+  const { href } = new URL('../fixtures/releases/0.2.0/lessons.mjs', import.meta.url);
   const frozen = (await import(href)) as Frozen;
-  const options = { client: dynamo.client, tableNames: TABLE_NAMES };
-  ({ lessons: old } = frozen.createDynamoStores(options));
+  const options = { client: clientOfOld(dynamo), tableName: TABLE_NAMES.meters };
+  old = frozen.createDynamoLessonStore(options);
 });
 afterAll(() => dynamo.close());
 
