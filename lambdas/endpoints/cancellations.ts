@@ -12,19 +12,7 @@ export class Cancelled extends UpstreamError {
   }
 }
 
-/** The running generations of this process, and the cancellations of other processes. */
-export type Cancellations = {
-  /** Calls `abort` if the generation is cancelled, until the returned function is called. */
-  watch(
-    call: Pick<Call, 'requestId' | 'caller'>,
-    abort: (reason: UpstreamError) => void,
-  ): () => void;
-  /**
-   * Ends a generation in any process; undefined if the project has no running one with this id. `cancelling`: an
-   * earlier call waits for its process. One wait for an id, or repeated calls would hold an environment each.
-   */
-  cancel(caller: Caller, requestId: string): Promise<'cancelled' | 'cancelling' | undefined>;
-};
+export type Cancellations = ReturnType<typeof createCancellations>;
 
 /** A generation that runs this long reads the table, and again after each such time: one read for all. */
 const POLL_MS = 3_000;
@@ -76,9 +64,10 @@ const createIsReserved =
     return false;
   };
 
+/** The running generations of this process, and the cancellations of other processes. */
 export const createCancellations = (
   parts: Pick<RouterStores, 'cancels' | 'keys' | 'meters'> & { clock: Clock },
-): Cancellations => {
+) => {
   const { cancels: store, clock, ...stores } = parts;
   const isReserved = createIsReserved(stores);
   const running = new Map<string, Running>();
@@ -111,7 +100,11 @@ export const createCancellations = (
   };
 
   return {
-    watch: ({ requestId, caller: { projectId } }, abort) => {
+    /** Calls `abort` if the generation is cancelled, until the returned function is called. */
+    watch: (
+      { requestId, caller: { projectId } }: Pick<Call, 'requestId' | 'caller'>,
+      abort: (reason: UpstreamError) => void,
+    ): (() => void) => {
       const entry: Running = { projectId, abort };
       running.set(requestId, entry);
       timer.start();
@@ -122,7 +115,14 @@ export const createCancellations = (
         if (running.size === 0) timer.stop();
       };
     },
-    cancel: async (caller, requestId) => {
+    /**
+     * Ends a generation in any process; undefined if the project has no running one with this id. `cancelling`: an
+     * earlier call waits for its process. One wait for an id, or repeated calls would hold an environment each.
+     */
+    cancel: async (
+      caller: Caller,
+      requestId: string,
+    ): Promise<'cancelled' | 'cancelling' | undefined> => {
       const { projectId } = caller;
       if (abortHere(projectId, requestId)) return 'cancelled';
       if (!isRequestId(requestId) || !(await isReserved(caller, requestId))) return undefined;

@@ -19,20 +19,7 @@ export type HttpRequest = {
   body: Bytes;
 };
 
-/** Connections to one origin, kept alive between requests. */
-export type HttpConnections = {
-  /**
-   * Sends a request on the connection that was used last, or on a new one. Never repeats it, and never follows a
-   * redirect. @throws Error for a header that cannot be sent
-   */
-  send(request: HttpRequest, handler: ExchangeHandler): Exchange;
-  /** The same on a new connection: others may have been closed by now. */
-  sendFresh(request: HttpRequest, handler: ExchangeHandler): Exchange;
-  /** Closes connections that were idle for too long. */
-  closeExpired(): void;
-  /** Closes idle connections, and others after their response. */
-  destroy(): void;
-};
+export type HttpConnections = ReturnType<typeof createHttpConnections>;
 
 const NAME = /^[!#$%&'*+.^`|~\w-]+$/;
 /** Others would end the line, and with it the header. */
@@ -76,11 +63,8 @@ export const timeoutError = (what: string, ms: number): Error =>
     ...{ name: 'TimeoutError', code: 'ETIMEDOUT' },
   });
 
-/** `origin` is an address with `http:` or `https:`, whose path is ignored. */
-export const createHttpConnections = (
-  origin: URL,
-  { clock, connectMs }: ConnectionOptions,
-): HttpConnections => {
+/** Connections to one origin, kept alive between requests: an address with `http:` or `https:`, whose path is ignored. */
+export const createHttpConnections = (origin: URL, { clock, connectMs }: ConnectionOptions) => {
   const host = origin.hostname.replace(/^\[|\]$/g, '');
   const options = { host, noDelay: true, keepAlive: true, keepAliveInitialDelay: 1_000 };
   const idle: { connection: Connection; until: number }[] = [];
@@ -102,8 +86,11 @@ export const createHttpConnections = (
     for (const { connection } of idle.splice(0)) connection.destroy();
   };
 
-  /** Without a timer, which would keep the process alive. What is closed leaves the list by its event. */
-  const closeExpired = () => {
+  /**
+   * Closes connections that were idle for too long. Without a timer, which would keep the process alive. What is closed
+   * leaves the list by its event.
+   */
+  const closeExpired = (): void => {
     const now = clock.now();
     for (const { connection, until } of idle) if (until <= now) connection.destroy();
   };
@@ -143,14 +130,21 @@ export const createHttpConnections = (
   };
 
   return {
-    send: (request, handler) => {
+    /**
+     * Sends a request on the connection that was used last, or on a new one. Never repeats it, and never follows a
+     * redirect. @throws Error for a header that cannot be sent
+     */
+    send: (request: HttpRequest, handler: ExchangeHandler): Exchange => {
       const head = headOf(request);
       closeExpired();
       return (takeIdle() ?? open()).send(head, request.body, handler);
     },
-    sendFresh: (request, handler) => open().send(headOf(request), request.body, handler),
+    /** The same on a new connection: others may have been closed by now. */
+    sendFresh: (request: HttpRequest, handler: ExchangeHandler): Exchange =>
+      open().send(headOf(request), request.body, handler),
     closeExpired,
-    destroy: () => {
+    /** Closes idle connections, and others after their response. */
+    destroy: (): void => {
       isDestroyed = true;
       closeIdle();
     },

@@ -9,16 +9,7 @@ export type Place =
   | { isAdmitted: true; isUnchecked: boolean; percentLeft?: number | undefined }
   | { isAdmitted: false; waitMs: number };
 
-/**
- * Fair shares of providers' quotas, over all processes. It is an optimisation as the breakers are: where its table fails,
- * requests are sent.
- */
-export type Shares = {
-  /** Waits up to `patienceMs` for the turn of a request. */
-  take(quota: NamedQuota, ask: Ask, options: TakeOptions): Promise<Place>;
-  /** Notes what a request counted; it travels with the next look of this process, and costs no write. */
-  correct(quota: NamedQuota, correction: Correction): void;
-};
+export type Shares = ReturnType<typeof createShares>;
 
 type TakeOptions = { patienceMs: number; signal: AbortSignal };
 
@@ -62,7 +53,11 @@ const lineOf = (quota: NamedQuota): Line => ({
   wake: () => {},
 });
 
-export const createShares = (parts: ShareParts): Shares => {
+/**
+ * Fair shares of providers' quotas, over all processes. It is an optimisation as the breakers are: where its table fails,
+ * requests are sent.
+ */
+export const createShares = (parts: ShareParts) => {
   const { clock, random } = parts;
   const look = createLook(parts);
   const lines = oncePer(new Map<string, Line>(), (name) => lineOf({ name, limits: {} }));
@@ -152,7 +147,12 @@ export const createShares = (parts: ShareParts): Shares => {
     line.isRunning = false;
   };
 
-  const take: Shares['take'] = (quota, ask, { patienceMs, signal }) => {
+  /** Waits up to `patienceMs` for the turn of a request. */
+  const take = (
+    quota: NamedQuota,
+    ask: Ask,
+    { patienceMs, signal }: TakeOptions,
+  ): Promise<Place> => {
     const line = lines(quota.name);
     line.quota = quota;
     const now = clock.now();
@@ -174,5 +174,10 @@ export const createShares = (parts: ShareParts): Shares => {
     });
   };
 
-  return { take, correct: ({ name }, correction) => correct(lines(name), correction) };
+  return {
+    take,
+    /** Notes what a request counted; it travels with the next look of this process, and costs no write. */
+    correct: ({ name }: NamedQuota, correction: Correction): void =>
+      correct(lines(name), correction),
+  };
 };
