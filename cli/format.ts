@@ -45,7 +45,7 @@ const formatRecord = (record: Row): string => {
     .join('\n');
 };
 
-/** The rows of a list member of a response; none if it is no list. */
+/** The rows of a list member of a response; none if it is not a list. */
 export const rowsIn = <T = Row>(value: unknown): T[] => (Array.isArray(value) ? value : []);
 
 export const format = (command: Command, input: CommandInput, response: Row): string => {
