@@ -58,6 +58,7 @@ export const startFleet = async ({
   skews,
   nodeOptions = [],
   patience = 30_000,
+  slowness = 1,
   wayToTables = async (endpoint) => endpoint,
   local = { catalog: testModels() },
 }: {
@@ -68,6 +69,8 @@ export const startFleet = async ({
   nodeOptions?: string[];
   /** Milliseconds for one call of the tables, which all share one process. */
   patience?: number;
+  /** How much longer the timers of the processes take. */
+  slowness?: number;
   /** The address at which a server reaches the tables. */
   wayToTables?: (endpoint: string, server: number) => Promise<string>;
   /** In place of the test models on the embedded upstream. */
@@ -79,7 +82,7 @@ export const startFleet = async ({
   const startAt = async (skew: number, server: number) => {
     const dynamo = await wayToTables(home.endpoints.dynamo, server);
     const order = { ...home.endpoints, dynamo, models: home.models, now: current, skew };
-    return start({ ...order, patience }, { lines, nodeOptions });
+    return start({ ...order, patience, slowness }, { lines, nodeOptions });
   };
   const servers = await Promise.all(skews.map(startAt));
   return {

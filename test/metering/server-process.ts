@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { createCatalog, type Model } from '../../lambdas/catalog/catalog.ts';
 import { createRouter } from '../../lambdas/create-router.ts';
 import { createDynamoStores, openDynamoResponses } from '../../lambdas/stores/dynamo/stores.ts';
-import { systemClock } from '../../lambdas/support/clock.ts';
+import { type Clock, systemClock } from '../../lambdas/support/clock.ts';
 import { createLog } from '../../lambdas/support/log.ts';
 import { startServer } from '../../lambdas/web/server.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
@@ -20,6 +20,8 @@ export type ServerOrder = {
   now: number;
   /** How far this process's clock is off, in ms. */
   skew: number;
+  /** Its timers take so many times as long, for a parent whose clock is as slow. @default 1 */
+  slowness?: number;
   /** Milliseconds for one call of the table; AWS's second unless given. */
   patience?: number;
 };
@@ -29,11 +31,15 @@ const tell = (message: ServerMessage) => process.send?.(message);
 
 /** One environment of the router, as a separate process. */
 const serve = async ({ dynamo, secrets, models, skew, patience, ...order }: ServerOrder) => {
+  const { slowness = 1 } = order;
   let { now } = order;
   process.on('message', (message: { now: number }) => {
     now = message.now;
   });
-  const clock = { ...systemClock, now: () => now + skew };
+  const clock: Clock = {
+    now: () => now + skew,
+    after: (ms, action) => systemClock.after(ms * slowness, action),
+  };
   const client = createLocalDynamoClient(dynamo, patience);
   const log = createLog((line) => tell({ line }));
   const handler = createRouter({

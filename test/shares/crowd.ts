@@ -23,25 +23,31 @@ export type Crowd = {
   skews: number[];
   /** Milliseconds after which a process is killed, again and again; 0 for never. */
   killEveryMs: number;
+  /** How many seconds each of these takes: a busy machine delays what it does less in slow time. */
+  slowness: number;
 };
 
 export type Result = {
   asked: number;
   served: number;
-  /** Shares of what was asked and there until the last request, of the requests, and of what is due. */
-  used: number;
-  /** What a perfect scheduler gives the nine, and uses, of the same requests. */
-  perfect: { nine: number; used: number };
   rejected: number;
-  nine: number;
   /** What a request of the mean size is of what the nine are due. */
   ofOne: number;
-  worst: number;
-  jain: number;
   writes: number;
   waitedMs: number[];
   /** Statuses, and codes of errors. */
   outcomes: Record<string, number>;
+  /** What a perfect scheduler makes of the same requests, and what comes of them first come, first served. */
+  perfect: Fairness;
+  firstCome: Fairness;
+} & Fairness;
+
+/** `used` of what was asked and there until the last request; the others of what each tenant is due. */
+type Fairness = {
+  used: number;
+  nine: number;
+  worst: number;
+  jain: number;
 };
 
 const SIZES: [number, number] = [1_000, 7_000];
@@ -81,6 +87,20 @@ const jainOf = (shares: number[]): number => {
   return sum ** 2 / (shares.length * shares.reduce((total, one) => total + one ** 2, 0));
 };
 
+/** What the provider's bucket admits of requests in their order. */
+const serveFirstCome = (arrivals: Arrival[], tpm: number): Arrival[] => {
+  const rate = tpm / 60_000;
+  let level = (rate * HOLDS_MS) / 2;
+  let before = arrivals[0]?.at ?? 0;
+  return arrivals.filter(({ at, ask: { amounts } }) => {
+    level = Math.min(rate * HOLDS_MS, level + rate * (at - before));
+    before = at;
+    const isServed = level >= (amounts.tokens ?? 0);
+    if (isServed) level -= amounts.tokens ?? 0;
+    return isServed;
+  });
+};
+
 const bodyOf = (tenant: string, tokens: number): string =>
   JSON.stringify({
     model: 'vendor/model',
@@ -90,9 +110,12 @@ const bodyOf = (tenant: string, tokens: number): string =>
   });
 
 export const runCrowd = async (crowd: Crowd): Promise<Result> => {
-  const { tpm, asks, isDeclared, skews } = crowd;
+  const { tpm, asks, isDeclared, skews, slowness } = crowd;
+  const beganAt = Date.now();
+  const now = () => Math.round(beganAt + (Date.now() - beganAt) / slowness);
+  const sleep = (ms: number) => pause(ms * slowness);
   const random = createRandom(crowd.seed);
-  const provider = await startBucketProvider({ tpm, holdsMs: HOLDS_MS, now: Date.now });
+  const provider = await startBucketProvider({ tpm, holdsMs: HOLDS_MS, now });
   let writes = 0;
   const proxies: Awaited<ReturnType<typeof startDynamoProxy>>[] = [];
   const target = targetAt(provider.url, {
@@ -100,8 +123,8 @@ export const runCrowd = async (crowd: Crowd): Promise<Result> => {
     ...(isDeclared && { quota: { tpm } }),
   });
   const fleet = await startFleet({
-    now: Date.now(),
-    skews,
+    now: now(),
+    ...{ skews, slowness },
     local: { catalog: [modelOn([target])], secrets: { secret: 'credential' } },
     wayToTables: async (endpoint) => {
       const proxy = await startDynamoProxy(endpoint);
@@ -114,7 +137,7 @@ export const runCrowd = async (crowd: Crowd): Promise<Result> => {
       return proxy.url;
     },
   });
-  const clock = setInterval(() => fleet.setNow(Date.now()), 20);
+  const clock = setInterval(() => fleet.setNow(now()), 20);
   const admin = async (path: string, body: object): Promise<unknown> =>
     (await post(fleet.home, `/admin${path}`, body)).json();
   await admin('/plans', {
@@ -132,7 +155,7 @@ export const runCrowd = async (crowd: Crowd): Promise<Result> => {
   const waitedMs: number[] = [];
   const arrivals: Arrival[] = [];
   const send = async (tenant: string, tokens: number): Promise<void> => {
-    const startedAt = Date.now();
+    const startedAt = now();
     let outcome: string;
     try {
       const response = await fetch(
@@ -148,7 +171,7 @@ export const runCrowd = async (crowd: Crowd): Promise<Result> => {
       const isStream = response.ok && !text.includes('"error"');
       const [, code = ''] = isStream ? [] : (/"code": ?"(\w+)"/.exec(text) ?? []);
       outcome = `${response.status} ${code}`.trim();
-      if (isStream) waitedMs.push(Date.now() - startedAt);
+      if (isStream) waitedMs.push(now() - startedAt);
       const isTrue = response.status !== 503 || Number(response.headers.get('retry-after')) > 0;
       if (!isTrue) outcome = '503 without a time';
     } catch {
@@ -157,7 +180,7 @@ export const runCrowd = async (crowd: Crowd): Promise<Result> => {
     outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
   };
 
-  const end = Date.now() + crowd.seconds * 1_000;
+  const end = now() + crowd.seconds * 1_000;
   const mean = (SIZES[0] + SIZES[1]) / 2 + MAX_TOKENS;
   const sending: Promise<void>[] = [];
   const work = async (tenant: string, percent: number): Promise<void> => {
@@ -165,28 +188,28 @@ export const runCrowd = async (crowd: Crowd): Promise<Result> => {
     for (;;) {
       const gapMs = gapOf(random, meanMs);
       // A tenant that asks seldom would hold the end of the run up for minutes.
-      if (Date.now() + gapMs > end) return;
-      await pause(gapMs);
+      if (now() + gapMs > end) return;
+      await sleep(gapMs);
       const tokens = random.between(...SIZES);
       const ask = { flow: tenant, weight: 1, amounts: { tokens: tokens + MAX_TOKENS } };
-      arrivals.push({ at: Date.now(), ask, patienceMs: crowd.waitMs });
+      arrivals.push({ at: now(), ask, patienceMs: crowd.waitMs });
       sending.push(send(tenant, tokens));
     }
   };
   const kill = async (): Promise<void> => {
     for (;;) {
-      await pause(crowd.killEveryMs);
-      if (Date.now() > end - crowd.killEveryMs) return;
+      await sleep(crowd.killEveryMs);
+      if (now() > end - crowd.killEveryMs) return;
       await fleet.replace(random.between(0, skews.length - 1));
     }
   };
-  const startedAt = Date.now();
+  const startedAt = now();
   await Promise.all([
     ...asks.map((percent, index) => work(`team-${index}`, percent)),
     ...(crowd.killEveryMs > 0 ? [kill()] : []),
   ]);
   await Promise.all(sending);
-  const tookMs = Date.now() - startedAt;
+  const tookMs = now() - startedAt;
   clearInterval(clock);
   await fleet.close();
   await Promise.all([...proxies.map((proxy) => proxy.close()), provider.close()]);
@@ -196,36 +219,38 @@ export const runCrowd = async (crowd: Crowd): Promise<Result> => {
   const tokensOf = (some: Arrival[], tenants: string[]) =>
     sumOf(some.map(({ ask }) => (tenants.includes(ask.flow) ? (ask.amounts.tokens ?? 0) : 0)));
   const accepted = provider.log.filter(({ isRejected }) => !isRejected);
-  const got = names.map((name) =>
-    sumOf(accepted.map(({ tenant, tokens }) => (tenant === name ? tokens : 0))),
-  );
   const capacityOf = (ms: number) => (tpm * (ms + HOLDS_MS / 2)) / 60_000;
   const due = dueOf(
     names.map((name) => tokensOf(arrivals, [name])),
     capacityOf(tookMs),
   );
-  const shares = got.map((tokens, index) => tokens / (due[index] || 1));
   const ofNine = (tokens: number) => tokens / sumOf(due.slice(1));
   const usable = Math.min(tokensOf(arrivals, names), capacityOf(end - startedAt));
-  const inTime = accepted.filter(({ at }) => at <= end);
+  const fairnessOf = (served: { at: number; tenant: string; tokens: number }[]): Fairness => {
+    const got = names.map((name) =>
+      sumOf(served.map(({ tenant, tokens }) => (tenant === name ? tokens : 0))),
+    );
+    const shares = got.map((tokens, index) => tokens / (due[index] || 1));
+    const inTime = served.filter(({ at }) => at <= end);
+    return {
+      used: sumOf(inTime.map(({ tokens }) => tokens)) / usable,
+      nine: ofNine(sumOf(got.slice(1))),
+      worst: Math.min(...shares.slice(1)),
+      jain: jainOf(shares),
+    };
+  };
+  const entryOf = ({ at, ask: { flow, amounts } }: Arrival) => ({
+    ...{ at, tenant: flow, tokens: amounts.tokens ?? 0 },
+  });
   const served = serveCentrally({ limits: { tokens: tpm } }, arrivals);
   return {
+    ...fairnessOf(accepted),
+    perfect: fairnessOf(served.map((one) => entryOf({ ...one, at: one.servedAt }))),
+    firstCome: fairnessOf(serveFirstCome(arrivals, tpm).map(entryOf)),
     asked: sending.length,
     served: accepted.length,
-    used: sumOf(inTime.map(({ tokens }) => tokens)) / usable,
-    perfect: {
-      nine: ofNine(tokensOf(served, names.slice(1))),
-      used:
-        tokensOf(
-          served.filter(({ servedAt }) => servedAt <= end),
-          names,
-        ) / usable,
-    },
     rejected: (provider.log.length - accepted.length) / Math.max(1, provider.log.length),
-    nine: ofNine(sumOf(got.slice(1))),
     ofOne: ofNine(mean),
-    worst: Math.min(...shares.slice(1)),
-    jain: jainOf(shares),
     writes: writes / Math.max(1, sending.length),
     waitedMs: waitedMs.toSorted((one, other) => one - other),
     outcomes,
