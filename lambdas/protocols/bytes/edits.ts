@@ -11,10 +11,15 @@ export const insideEach = (
   holder: Json,
   name: string,
   editsOf: (item: Json, index: number) => Edit[],
-): Edit[] =>
-  asArray(holder[name]).flatMap((item, index) =>
-    inside([name, index], editsOf(asRecord(item) ?? {}, index)),
-  );
+): Edit[] => {
+  const edits: Edit[] = [];
+  for (const [index, item] of asArray(holder[name]).entries()) {
+    for (const { path, ...edit } of editsOf(asRecord(item) ?? {}, index)) {
+      edits.push({ ...edit, path: [name, index, ...path] });
+    }
+  }
+  return edits;
+};
 
 /** Writes each wanted member unless it is that already; undefined removes it. */
 export const setMembers = (received: Json, wanted: Json): Edit[] =>

@@ -90,7 +90,8 @@ const tools = ({ received, request, fitted }: Context): Edit[] => {
 const sealed = (part: Json, { request: { thinkingFrom } }: Context): Edit[] => {
   const name = part.type === 'thinking' ? 'signature' : 'data';
   const own = ownSignature(part[name], thinkingFrom);
-  return own ? setMembers(part, { [name]: own }) : [remove([])];
+  if (!own) return [remove([])];
+  return own === part[name] ? [] : [set([name], own)];
 };
 
 /** `image/jpg` is in use but not registered. */
@@ -143,8 +144,8 @@ const isSetting = ({ role, content: _, ...options }: Json, { target }: Context):
 
 /** A system prompt in the middle as a user's turn, for a target that accepts one only before the conversation. */
 const reminders = (message: Json, { target }: Context): Edit[] => {
-  const { role, content, ...options } = message;
-  if (role !== 'system' || target.systemTurns !== 'leading') return [];
+  if (message.role !== 'system' || target.systemTurns !== 'leading') return [];
+  const { role: _, content, ...options } = message;
   const unset = Object.keys(options).flatMap((name) =>
     options[name] === null ? [] : [remove([name])],
   );
