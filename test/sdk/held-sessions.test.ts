@@ -23,12 +23,15 @@ const append = (files: Files, { path, text }: Called): string => {
   return whole;
 };
 
-const STEPS = Array.from({ length: 10 }, (_, step) => ({
-  path: `f${step % 3}.txt`,
-  text: `Größe ${step};`,
-}));
-const promptOf = ({ path, text }: Called): string =>
-  `think Step of ${path}.\ncall append ${JSON.stringify({ path, text })}`;
+/** The calls of each of 20 steps: one, or two at once. */
+const STEPS = Array.from({ length: 20 }, (_, step): Called[] =>
+  Array.from({ length: step % 4 === 3 ? 2 : 1 }, (_, call) => ({
+    path: `f${(step + call) % 3}.txt`,
+    text: `Größe ${step}.${call};`,
+  })),
+);
+const promptOf = (calls: Called[]): string =>
+  ['think Step.', ...calls.map((one) => `call append ${JSON.stringify(one)}`)].join('\n');
 const DESCRIPTION = 'Appends to a file.';
 const PARAMETERS = {
   type: 'object' as const,
@@ -130,8 +133,7 @@ describe.each(WIRES)('an upstream of %s', (protocol) => {
       const wanted: Files = new Map();
       for (const step of STEPS) {
         const words = await say(promptOf(step), (text) => append(files, JSON.parse(text)));
-        const whole = append(wanted, step);
-        expect(words).toContain(whole);
+        for (const call of step) expect(words).toContain(append(wanted, call));
       }
       expect(files).toEqual(wanted);
     },
@@ -140,7 +142,7 @@ describe.each(WIRES)('an upstream of %s', (protocol) => {
   test('thinking that the upstream signed is sent back to it, from a caller of each protocol', async () => {
     for (const open of Object.values(CALLERS)) {
       router().upstreams.reset();
-      await open(`held/${protocol}`)(promptOf({ path: 'a', text: 'b' }), () => 'done');
+      await open(`held/${protocol}`)(promptOf([{ path: 'a', text: 'b' }]), () => 'done');
       const { calls } = router().upstreams;
       expect(calls.length).toBe(2);
       const sent = JSON.stringify(calls[1]?.body);

@@ -13,6 +13,7 @@ import { modelOn, targetAt } from '../support/models.ts';
 import { passUntil } from '../support/pass-until.ts';
 import { heldIn, scanTables } from '../support/scan-tables.ts';
 import { send } from '../support/send.ts';
+import { tableCallsOf } from '../support/table-calls.ts';
 
 type Json = Record<string, unknown>;
 
@@ -88,20 +89,32 @@ describe('stored responses', () => {
     const own = String(json.id);
     const unknown = `resp_${'0'.repeat(24)}`;
     const key = fleet.otherKey;
-    for (const [method, tail] of [
-      ['GET', ''],
-      ['DELETE', ''],
-      ['GET', '/input_items'],
-      ['POST', '/cancel'],
+    /** What is said of an id, which is masked, and what is asked of the tables for it. */
+    const seen = async (ask: (id: string) => ReturnType<typeof call>, id: string) => {
+      let said = { status: 0, text: '' };
+      const calls = await tableCallsOf(async () => {
+        said = await ask(id);
+      });
+      return { status: said.status, text: said.text.replaceAll(id, 'ID'), calls };
+    };
+    const asked = ([method = '', tail = '']: string[]) => ({
+      status: 404,
+      ask: (id: string) => call(method, `/v1/responses/${id}${tail}`, { key }),
+    });
+    for (const { status, ask } of [
+      ...[['GET'], ['DELETE'], ['GET', '/input_items'], ['POST', '/cancel']].map(asked),
+      { status: 400, ask: (id: string) => create({ previous_response_id: id }, { key }) },
     ]) {
-      const [foreign, missing] = await Promise.all(
-        [own, unknown].map((id) => call(method ?? '', `/v1/responses/${id}${tail}`, { key })),
-      );
-      expect(foreign?.status).toBe(404);
-      expect(foreign?.text).toBe(missing?.text);
+      // The key and its plan are kept from here on.
+      await ask(unknown);
+      const missing = await seen(ask, unknown);
+      expect(missing).toMatchObject({
+        status,
+        calls: expect.arrayContaining([expect.any(String)]),
+      });
+      expect(await seen(ask, own)).toEqual(missing);
     }
     const previous = await create({ previous_response_id: own }, { key });
-    expect(previous.status).toBe(400);
     expect(errorOf(previous)).toMatchObject({ code: 'previous_response_not_found' });
     const reference = { type: 'item_reference', id: `msg_${own.slice(5)}0` };
     expect((await create({ input: [reference] }, { key })).status).toBe(404);
@@ -225,23 +238,43 @@ test('a store that fails costs no response: it is sent, states that it is not st
 });
 
 describe('background responses', () => {
-  test('an invocation lasts until its background response has ended', async () => {
-    const { upstream, fleet } = await start();
+  /** An invocation whose provider has been called, and which ends when the platform says so. */
+  const invoke = async (remainingMs?: number) => {
+    const { upstream, fleet, ...started } = await start();
     upstream.state.isQuick = false;
     const stream = new PassThrough();
     const body = JSON.stringify({ model: 'vendor/model', input: 'hi', background: true });
     const headers = { 'x-api-key': fleet.key, 'content-type': 'application/json' };
     const request = { method: 'POST', path: '/v1/responses', query: {}, headers, source: '', body };
+    const context = remainingMs ? { getRemainingTimeInMillis: () => remainingMs } : {};
     let hasEnded = false;
-    const invocation = fleet.handlers[0]?.(request, stream, {}).then(() => {
+    const invocation = Promise.resolve(fleet.handlers[0]?.(request, stream, context)).then(() => {
       hasEnded = true;
     });
-    expect(JSON.parse(await text(stream))).toMatchObject({ status: 'queued' });
+    const queued = JSON.parse(await text(stream)) as Json;
+    expect(queued).toMatchObject({ status: 'queued' });
     await expect.poll(() => upstream.calls.length).toBe(1);
     expect(hasEnded).toBe(false);
+    return { ...started, upstream, fleet, invocation, id: queued.id };
+  };
+
+  test('an invocation lasts until its background response has ended', async () => {
+    const { upstream, fleet, invocation } = await invoke();
     upstream.calls[0]?.finish();
     await invocation;
     expect(await fleet.charged()).toBe(1);
+  });
+
+  test("a response that the platform's deadline ends without a word of the model is failed, with the reason, and free", async () => {
+    const { get, fleet, clock, upstream, invocation, id } = await invoke(15_000);
+    await passUntil(clock, invocation);
+    const { json } = await get(id, { router: 1 });
+    expect(json).toMatchObject({
+      status: 'failed',
+      error: { message: 'The model did not answer in time.' },
+    });
+    expect(upstream.calls[0]?.isClosed()).toBe(true);
+    expect(await fleet.charged()).toBe(0);
   });
 
   test('a response whose client disconnected is finished, and read from another process', async () => {

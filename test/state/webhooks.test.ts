@@ -1,5 +1,3 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import type { IncomingMessage } from 'node:http';
 import { DeleteItemCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import OpenAI from 'openai';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -14,6 +12,7 @@ import { LOCAL_AWS } from '../support/local-aws.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { passUntil } from '../support/pass-until.ts';
 import { send } from '../support/send.ts';
+import { tableCallsOf } from '../support/table-calls.ts';
 
 type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
@@ -171,15 +170,7 @@ describe('webhooks of a router on its tables', () => {
   test('events are looked for once an hour where no project has ever had an address', async () => {
     const { repeat } = await start({ hasAddress: false });
     await repeat();
-    const calls: unknown[] = [];
-    const count = (message: unknown) => {
-      const { request } = message as { request: IncomingMessage };
-      calls.push(request.headers['x-amz-target']);
-    };
-    subscribe('http.server.request.start', count);
-    await repeat();
-    unsubscribe('http.server.request.start', count);
-    expect(calls).toEqual(['DynamoDB_20120810.GetItem']);
+    expect(await tableCallsOf(async () => repeat())).toEqual(['DynamoDB_20120810.GetItem']);
   });
 
   test('the event of a response that was deleted meanwhile is not sent', async () => {
