@@ -1,7 +1,9 @@
 import { PROGRAM } from '#program';
+import type { Model as CatalogModel } from '../lambdas/catalog/catalog.ts';
+import { isRetired } from '../lambdas/catalog/retirement.ts';
 import { claude, shellWord } from '../lambdas/clients.ts';
 
-type Model = { id: string; context_length: number; max_output_tokens: number };
+type Model = Pick<CatalogModel, 'id' | 'context_length' | 'max_output_tokens' | 'retires'>;
 type Address = {
   baseUrl: string;
   key: string;
@@ -68,10 +70,11 @@ export const banner = (parts: {
   baseUrl: string;
   /** Empty on a data folder that has one already: it holds only hashes. */
   key: string;
-  /** At least one. */
+  /** Those that are retired are not shown. */
   models: Model[];
 }): string => {
-  const { baseUrl, key, models } = parts;
+  const { baseUrl, key } = parts;
+  const models = parts.models.filter((model) => !isRetired(model, Date.now()));
   const [{ id: model, context_length: context, max_output_tokens: output } = NO_MODEL] = models;
   const address = { baseUrl, key: key || 'YOUR_KEY', model, context, output };
   const shown =

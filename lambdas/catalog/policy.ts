@@ -1,4 +1,5 @@
 import { invalidRequest } from '../support/errors.ts';
+import { type Dated, retirementHeaders } from './retirement.ts';
 
 export const LABELS = ['region', 'retention'] as const;
 
@@ -30,13 +31,14 @@ export const targetsWithin = <Target extends Labels>(
 
 /** The same. @throws ApiError 400 that names the policy, if there are none */
 export const requireWithin = <Target extends Labels>(
-  model: Placed<Target>,
+  model: Placed<Target> & Dated,
   policy: Policy | undefined,
+  asked: Dated = model,
 ): Target[] => {
   const within = targetsWithin(model, policy);
   if (within.length > 0 || !policy) return within;
   throw invalidRequest(
     `Your key or its plan requires ${policyText(policy)}, and no provider of the model '${model.id}' has it.`,
-    { code: 'policy_not_met', param: 'model' },
+    { code: 'policy_not_met', param: 'model', headers: retirementHeaders(asked, model) },
   );
 };

@@ -1,7 +1,7 @@
 import type { HeaderMap } from '../protocols/protocol.ts';
 
 /** What a catalog states of the end of a model; none of it for most. */
-type Dated = {
+export type Dated = {
   id: string;
   deprecated?: string | undefined;
   retires?: string | undefined;

@@ -81,7 +81,7 @@ export const checkCall = (
   call.note({ model: model.id, stream: request.stream });
   assertCapable(model, request);
   const isStrict = call.header('x-router-strict') === '1';
-  const targetsInside = requireWithin(model, call.caller.plan.require);
+  const targetsInside = requireWithin(model, call.caller.plan.require, asked);
   const able = targetsAllowed(
     { call, request, model, isStrict },
     targetsFor({ id: model.id, targets: targetsInside }, request),

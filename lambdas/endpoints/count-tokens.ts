@@ -71,7 +71,7 @@ export const createCountTokens = (deps: CountDeps): Endpoint => {
     const { asked, model } = catalog.require(request.model, call.caller.plan, call.startedAt);
     call.note({ model: model.id });
     await meter.admitFree(call.caller);
-    const [target] = requireWithin(model, call.caller.plan.require);
+    const [target] = requireWithin(model, call.caller.plan.require, asked);
     if (!target) throw new Error('A model has at least one target.');
     const { tokens, by } = await countOn(target, {
       request,

@@ -95,16 +95,24 @@ const figuresText = (choice: Choice | undefined, compared: Record<string, number
   return list.length > 0 ? `${of}: ${list.join(', ')}.` : '';
 };
 
-const whyTarget = ({ choice, passed, compared = {} }: RequestRecord): string | undefined =>
+/** A model with one target leaves no choice. */
+const ONLY_ONE = 'It is the only one of its model.';
+
+const whyTarget = ({
+  choice,
+  passed,
+  attempts,
+  compared = {},
+}: RequestRecord): string | undefined =>
   [
     passed && passedText(passed),
-    choice ? ORDERED[choice] : passed && 'None was called.',
+    choice ? ORDERED[choice] : passed ? 'None was called.' : attempts.length > 0 && ONLY_ONE,
     (choice === 'speed' || choice === 'price') && figuresText(choice, compared),
   ]
     .filter(Boolean)
     .join(' ') || undefined;
 
-/** Nothing of a model with one target and a plan without a policy. */
+/** Nothing of a request for which no target was called, and of a plan without a policy. */
 const choiceIn = (record: RequestRecord) =>
   omitUndefined({ why_target: whyTarget(record), required: record.require });
 

@@ -37,6 +37,13 @@ describe('the banner', () => {
     expect(text).not.toMatch(/(Bearer |KEY=|api-key: |TOKEN=)['\n ]/);
   });
 
+  test('a model that is retired is not among those that can be called', () => {
+    const { models } = router();
+    const old = models.map((model) => ({ ...model, id: 'old/one', retires: '2020-01-01' }));
+    const text = banner({ ...router(), models: [...old, ...models] });
+    expect(text).toBe(banner(router()));
+  });
+
   test('the pasted admin command prints the key and its usage', async () => {
     const command = pasted('Keys and usage (npm run -s admin -- --help)');
     const { stdout } = await run('sh', ['-c', command], { cwd: root });

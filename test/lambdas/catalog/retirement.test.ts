@@ -111,6 +111,11 @@ describe('a model with a date of retirement', () => {
     await ask('chat', 'vendor/old');
     const { status, headers } = await ask('chat', 'vendor/old');
     expect([status, headers.get('sunset')]).toEqual([429, SUNSET]);
+    await at(BEFORE, { require: { region: ['eu'] } });
+    const unmet = await ask('chat', 'vendor/old');
+    expect([unmet.status, unmet.headers.get('sunset')]).toEqual([400, SUNSET]);
+    expect(unmet.headers.get('deprecation')).toBe(DEPRECATED_IN_JUNE);
+    expect(unmet.text).toContain('policy_not_met');
   });
 
   test.each(names)(
