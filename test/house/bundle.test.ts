@@ -17,7 +17,7 @@ const paths = Object.keys(sources);
  * Every KB is parsed in each cold start. What few requests need, or what the first of them can wait a millisecond for, is in the
  * files of `PARTS`: here is what a streamed or whole request to a target of its own protocol runs.
  */
-const BUDGET_KB = 304;
+const BUDGET_KB = 300;
 /** Files that are loaded when a request first needs them, with their limits in KB. */
 const PARTS = {
   'late-responses.cjs': 50,
