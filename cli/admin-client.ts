@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { addressOf, methodOf, OPERATIONS, type OperationName } from '../lambdas/operations.ts';
 import { CliError, messageOf } from './cli-error.ts';
-import { rowsIn } from './format.ts';
 
 export type AdminRequest = { method: 'GET' | 'POST'; path: string; body?: unknown };
 export type UnsignedRequest = {
@@ -126,7 +125,7 @@ export const allPages = async (client: AdminClient, request: AdminRequest) => {
   let last: Record<string, unknown> = {};
   for await (const page of pagesOf(client, request)) {
     last = page;
-    data.push(...rowsIn(page.data));
+    if (Array.isArray(page.data)) data.push(...page.data);
   }
   return { ...last, data };
 };
