@@ -129,6 +129,16 @@ const BAD: [wire: Wire, path: string, change: object][] = [
       ],
     },
   ],
+  [
+    'gemini',
+    'generationConfig.responseJsonSchema.properties.a.pattern',
+    {
+      generationConfig: {
+        responseMimeType: 'application/json',
+        responseJsonSchema: { properties: { a: { type: 'string', pattern: 'x' } } },
+      },
+    },
+  ],
   ['gemini', 'generationConfig.topP', { generationConfig: { topP: 2 } }],
   [
     'gemini',

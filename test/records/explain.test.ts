@@ -95,6 +95,7 @@ describe('an explained request', () => {
         charged: true,
         charged_why: 'charged: the response finished',
         whose_fault: 'none',
+        why_target: 'It is the only one of its model.',
       });
       expect(record.attempts).toHaveLength(1);
       const { input_tokens: input = 0, output_tokens: output = 0, cost_usd: cost } = record.usage;

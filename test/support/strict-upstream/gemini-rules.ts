@@ -16,6 +16,25 @@ const judges: Record<string, ReturnType<typeof judgeOf>> = {
 const NAME = /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/;
 const MAX_STOPS = 5;
 
+/** What its SDK's types list at \`responseJsonSchema\`, for the schemas of functions too. */
+const KEYWORDS =
+  '$id $defs $ref $anchor type format title description enum items prefixItems minItems maxItems minimum maximum anyOf oneOf properties additionalProperties required propertyOrdering'.split(
+    ' ',
+  );
+
+/** Paths of the keywords of a schema that are not supported. */
+const unsupportedIn = (schema: unknown, path: string): string[] => {
+  if (Array.isArray(schema))
+    return schema.flatMap((one, at) => unsupportedIn(one, `${path}.${at}`));
+  return Object.entries(isObject(schema) ? schema : {}).flatMap(([name, value]) => {
+    const at = `${path}.${name}`;
+    if (!KEYWORDS.includes(name)) return [at];
+    if (['properties', '$defs'].includes(name) && isObject(value))
+      return Object.entries(value).flatMap(([key, one]) => unsupportedIn(one, `${at}.${key}`));
+    return unsupportedIn(value, at);
+  });
+};
+
 /** Values of the body by the type that judges them. */
 const judged = (body: Json): [type: string, path: string, value: unknown][] => [
   ...listOf(body.contents).map((one, at): [string, string, unknown] => [
@@ -52,8 +71,10 @@ export const geminiRejections = (body: unknown): string[] => {
     listOf(isObject(tool) ? tool.functionDeclarations : []),
   );
   const taken = new Set<unknown>();
+  const schemas: [schema: unknown, path: string][] = [];
   each(names, 'tools.0.functionDeclarations', (one, at) => {
-    const { name } = isObject(one) ? one : {};
+    const { name, parametersJsonSchema } = isObject(one) ? one : {};
+    schemas.push([parametersJsonSchema, `${at}.parametersJsonSchema`]);
     check.require(NAME.test(String(name)), `${at}.name`, `must match ${NAME}`);
     check.require(!taken.has(name), `${at}.name`, 'duplicate function declaration');
     taken.add(name);
@@ -66,6 +87,9 @@ export const geminiRejections = (body: unknown): string[] => {
   check.require(mayName, 'toolConfig', 'allowed_function_names only with mode ANY or VALIDATED');
   for (const name of only) check.require(taken.has(name), 'toolConfig', `no function ${name}`);
   const config = isObject(generationConfig) ? generationConfig : {};
+  schemas.push([config.responseJsonSchema, 'generationConfig.responseJsonSchema']);
+  for (const path of schemas.flatMap(([schema, at]) => unsupportedIn(schema, at)))
+    check.reject(path, 'is not supported');
   inRange(check, config.temperature, 'generationConfig.temperature', [0, 2]);
   inRange(check, config.topP, 'generationConfig.topP', [0, 1]);
   const stops = listOf(config.stopSequences).length;
