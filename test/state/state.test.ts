@@ -277,6 +277,20 @@ describe('background responses', () => {
     expect(await fleet.charged()).toBe(0);
   });
 
+  test("a response that the platform's deadline ends amid its words keeps them, is incomplete, and costs a unit", async () => {
+    const { get, fleet, clock, upstream, invocation, id } = await invoke(15_000);
+    upstream.calls[0]?.begin();
+    await expect.poll(async () => (await get(id)).json.status).toBe('in_progress');
+    await passUntil(clock, invocation);
+    const { json } = await get(id, { router: 1 });
+    expect(json).toMatchObject({
+      status: 'incomplete',
+      incomplete_details: { reason: 'max_output_tokens' },
+    });
+    expect(JSON.stringify(json.output)).toContain('Answer 1:');
+    expect(await fleet.charged()).toBe(1);
+  });
+
   test('a response whose client disconnected is finished, and read from another process', async () => {
     const { create, get, upstream, fleet, clock } = await start();
     upstream.state.isQuick = false;
