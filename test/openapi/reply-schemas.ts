@@ -118,7 +118,9 @@ const madeBy = (
   node: ts.VariableDeclaration | ts.ArrowFunction | ts.SatisfiesExpression,
 ): Made | undefined => {
   if (ts.isSatisfiesExpression(node)) return node.expression;
-  return ts.isVariableDeclaration(node) ? node.initializer : node.body;
+  const made = ts.isVariableDeclaration(node) ? node.initializer : node.body;
+  // `free(meter, async () => …)` replies as the function that it is given.
+  return made && ts.isCallExpression(made) ? made.arguments.at(-1) : made;
 };
 
 /** The functions of a file that reply, by their names. */
