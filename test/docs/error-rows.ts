@@ -20,7 +20,7 @@ export const ERROR_ROWS: Record<string, ErrorRow[]> = {
       remedy: 'Fix the key or the request; the limit ends with the second or minute.',
     },
     {
-      match: /quota|requests per minute|concurrent requests|admits no requests/,
+      match: /quota(?! left)|requests per minute|concurrent requests|admits no requests/,
       cause:
         'A limit of the plan or of the key is reached. The headers `x-ratelimit-…` and `x-quota-…` have its state.',
       remedy: 'Wait for `retry-after`, or raise the limit: `plans set`, `keys set`.',
@@ -146,6 +146,18 @@ export const ERROR_ROWS: Record<string, ErrorRow[]> = {
       cause:
         'All targets of the model failed, are limited or are too slow. `GET /v1/requests/{id}` has each attempt.',
       remedy: 'Retry, as SDKs do; on call: [on-call.md](on-call.md).',
+    },
+    {
+      match:
+        /(no credit or quota left|no such model or path|redirects to another address|does not offer it)/,
+      cause:
+        'The account of the operator at the provider, or a target of the catalog, cannot serve the model.',
+      remedy: 'The operator pays, or corrects the target: `doctor` tries each.',
+    },
+    {
+      match: /flagged the prompt/,
+      cause: 'The provider answered 403: for its policy, or for what the credential may do.',
+      remedy: 'Change the prompt; if each request is denied, the permissions of the credential.',
     },
     {
       match: /credentials/,

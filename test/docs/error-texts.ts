@@ -36,14 +36,26 @@ const isName = (text: string): boolean => /^\{[^{}]*\}$/.test(text);
 const parametersOf = (wrapper: ts.ArrowFunction): string[] =>
   wrapper.parameters.map(({ name }) => name.getText());
 
-const enclosing = (node: ts.Node): ts.ArrowFunction | undefined =>
-  ts.findAncestor(node.parent, ts.isArrowFunction);
+/** The function with a parameter in the text, which may return the one that makes the error. */
+const wrapperOf = (text: string, call: ts.Node): ts.ArrowFunction | undefined => {
+  const takes = (node: ts.Node): node is ts.ArrowFunction =>
+    ts.isArrowFunction(node) && parametersOf(node).some((name) => text.includes(`{${name}}`));
+  return ts.findAncestor(call.parent, takes);
+};
 
+/** `{status}` of one that is a parameter. */
 const statusIn = (options: ts.Expression | undefined): string | undefined => {
   if (!options || !ts.isObjectLiteralExpression(options)) return undefined;
   const status = options.properties.find((one) => one.name?.getText() === 'status');
+  if (status && ts.isShorthandPropertyAssignment(status)) return named(status.name);
   const value = status && ts.isPropertyAssignment(status) ? status.initializer.getText() : '';
   return /^\d+$/.test(value) ? value : undefined;
+};
+
+/** The argument of a call that a status is, or what the parameter is without one. */
+const statusAt = (status: string, call: Call, { parameters }: ts.ArrowFunction): string => {
+  const at = parameters.findIndex(({ name }) => `{${name.getText()}}` === status);
+  return (call.arguments?.[at] ?? parameters[at]?.initializer)?.getText() ?? status;
 };
 
 const returnsOf = ({ body }: ts.ArrowFunction): ts.Expression[] => {
@@ -155,16 +167,11 @@ const createReader = (checker: ts.TypeChecker) => {
     return (wrappers.get(target) ?? []).flatMap(({ text, status }) =>
       [...names.keys()]
         .reduce((all, at) => all.flatMap((one) => fill(one, at)), [text])
-        .map((one) => ({ text: one, status })),
+        .map((one) => ({ text: one, status: statusAt(status, call, target) })),
     );
   };
 
   return { wrappers, filled, textsAt };
-};
-
-const isOfParameter = (text: string, call: Call): boolean => {
-  const wrapper = enclosing(call);
-  return !!wrapper && parametersOf(wrapper).some((name) => text.includes(`{${name}}`));
 };
 
 /** Every text that the functions of support/errors.ts are called with, also through functions that wrap them. */
@@ -188,11 +195,12 @@ export const errorTexts = (): ErrorText[] => {
   };
   const sources = program.getSourceFiles().filter(({ fileName }) => files.includes(fileName));
   for (const source of sources) visit(source);
-  const found = new Map<string, ErrorText>();
+  /** The statuses of each text. */
+  const found = new Map<string, Set<string>>();
   const note = (call: Call, one: ErrorText): void => {
-    found.set(one.text, one);
-    const wrapper = enclosing(call);
-    if (!wrapper || !isOfParameter(one.text, call)) return;
+    found.set(one.text, (found.get(one.text) ?? new Set()).add(one.status));
+    const wrapper = wrapperOf(one.text, call);
+    if (!wrapper) return;
     const before = wrappers.get(wrapper) ?? [];
     if (!before.some(({ text }) => text === one.text)) wrappers.set(wrapper, [...before, one]);
   };
@@ -202,9 +210,9 @@ export const errorTexts = (): ErrorText[] => {
   }
   for (const text of filled) found.delete(text);
   // Of all places of a body one is listed.
-  const short = [...found.values()].map((one) => ({
-    ...one,
-    text: one.text.replace(/^\{param\}[^:]*:/, '{param}:'),
+  const short = [...found].map(([text, statuses]) => ({
+    status: [...statuses].toSorted().join(' or '),
+    text: text.replace(/^\{param\}[^:]*:/, '{param}:'),
   }));
   return [...new Map(short.map((one) => [one.text, one])).values()];
 };

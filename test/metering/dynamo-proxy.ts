@@ -43,7 +43,10 @@ export type DynamoProxy = {
   isBusy(): boolean;
   /** Decides what befalls each call; a promise holds the call until it resolves. */
   decide(trouble: (call: TableCall) => Trouble | Promise<Trouble>): void;
-  /** Shows the body of each answer of the table, before it is sent on; each has the item that the write left. */
+  /**
+   * Shows the body of each answer of the table, before it is sent on; each has the item that the write left, and what the
+   * call consumed.
+   */
   watch(onAnswer: (call: TableCall, body: Buffer) => void): void;
   close(): Promise<void>;
 };
@@ -93,8 +96,13 @@ const forward = (target: string, incoming: IncomingMessage, body: Buffer): Promi
     outgoing.end(body);
   });
 
-const returningItem = (body: Buffer): Buffer =>
-  Buffer.from(body.toString().replace('"ReturnValues":"NONE"', '"ReturnValues":"ALL_NEW"'));
+const withDetails = (body: Buffer): Buffer =>
+  Buffer.from(
+    body
+      .toString()
+      .replace('"ReturnValues":"NONE"', '"ReturnValues":"ALL_NEW"')
+      .replace('{', '{"ReturnConsumedCapacity":"TOTAL",'),
+  );
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -145,7 +153,7 @@ export const startDynamoProxy = async (target: string): Promise<DynamoProxy> => 
     },
     watch: (next) => {
       onAnswer = next;
-      asForwarded = returningItem;
+      asForwarded = withDetails;
     },
     close,
   };

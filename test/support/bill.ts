@@ -12,11 +12,11 @@ import { labelsOf } from '../../lambdas/metrics.ts';
 import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { callerProtocols } from '../../lambdas/protocols/protocols.ts';
 import { formatSse } from '../../lambdas/protocols/streams/sse.ts';
-import type { DynamoClient } from '../../lambdas/stores/dynamo/dynamo-client.ts';
 import { createDynamoStores, createRouterStores } from '../../lambdas/stores/dynamo/stores.ts';
 import { createTelemetry } from '../../lambdas/telemetry/create-telemetry.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
 import { listen } from '../../local/loopback.ts';
+import { startDynamoProxy } from '../metering/dynamo-proxy.ts';
 import { functionUrl } from '../runtime/events.ts';
 import { startEmbeddedDynamo } from './embedded-dynamo.ts';
 import { fixedSecrets } from './fixed-secrets.ts';
@@ -55,33 +55,29 @@ const streamOf = (protocol: 'chat' | 'messages', tokens: string[]): string[] => 
   ].map((events) => events.flatMap(push).map(formatSse).join(''));
 };
 
-/** A client that has DynamoDB state what each call consumes. */
-const counting = (client: DynamoClient, units: Pick<Units, 'reads' | 'writes'>): DynamoClient => ({
-  ...client,
-  call: async (operation, input) => {
-    const kind = operation === 'UpdateItem' ? 'writes' : 'reads';
-    try {
-      const asked = { ...input, ReturnConsumedCapacity: 'TOTAL' };
-      const output = await client.call(operation, asked);
-      const { ConsumedCapacity } = output as { ConsumedCapacity?: { CapacityUnits: number } };
-      if (!ConsumedCapacity) throw new Error('The table does not state what a call consumes.');
-      units[kind] += ConsumedCapacity.CapacityUnits;
-      return output;
-    } catch (error) {
-      // At least one unit, also if its condition failed.
-      units[kind] += 1;
-      throw error;
-    }
-  },
-});
+type Consumed = { __type?: string; ConsumedCapacity?: { CapacityUnits: number } };
+
+/** A proxy of the table that adds up what the calls consume. */
+const startCounting = async (endpoint: string, units: Pick<Units, 'reads' | 'writes'>) => {
+  const proxy = await startDynamoProxy(endpoint);
+  proxy.watch(({ operation }, body) => {
+    const { __type, ConsumedCapacity } = JSON.parse(body.toString()) as Consumed;
+    if (!ConsumedCapacity && !__type) throw new Error('The table does not state what it took.');
+    // At least one unit, also if its condition failed.
+    const taken = ConsumedCapacity?.CapacityUnits ?? 1;
+    units[operation === 'UpdateItem' ? 'writes' : 'reads'] += taken;
+  });
+  return proxy;
+};
 
 /** A router as the function has it, whose provider answers when it is told to. */
 const startMetered = async () => {
   const clock = createManualClock(Date.UTC(2026, 10, 21, 12));
   const units = { writes: 0, reads: 0 };
   const dynamo = await startEmbeddedDynamo();
-  const client = createLocalDynamoClient(dynamo.endpoint, 5_000);
-  const options = { client: counting(client, units), tableNames: dynamo.tableNames };
+  const table = await startCounting(dynamo.endpoint, units);
+  const client = createLocalDynamoClient(table.url, 5_000);
+  const options = { client, tableNames: dynamo.tableNames };
   const waiting: ServerResponse[] = [];
   const provider = await listen(
     createServer((request, response) => {
@@ -116,6 +112,7 @@ const startMetered = async () => {
   const close = async () => {
     await provider.close();
     client.destroy();
+    await table.close();
     await dynamo.close();
   };
   return { clock, units, waiting, lines, key, handler, close };
