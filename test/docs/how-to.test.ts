@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { checksAll } from '../support/seeds.ts';
 
 /**
  * The changes of docs/how-to, applied to a copy of the tree below `.tmp`.
@@ -72,8 +71,7 @@ test.each(patches)('docs/how-to/$name is a change with tests', ({ patch, tests }
   expect(tests).not.toEqual([]);
 });
 
-// The tree without the changes is compiled by `npm run types`.
-test.runIf(checksAll).each(Object.entries(PROJECTS))(
+test.each(Object.entries(PROJECTS))(
   'the tree with the changes of all pages compiles (%s)',
   async (file, project) => {
     const found = join(copy, '.tmp', file);
