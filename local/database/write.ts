@@ -22,10 +22,11 @@ const ordered =
     return difference !== undefined && accepts(difference);
   };
 
-const isSame = (left: unknown, right: unknown): boolean =>
+export const isSame = (left: unknown, right: unknown): boolean =>
   left === right || (typeof left === 'object' && isDeepStrictEqual(left, right));
 
-const COMPARISONS: Record<string, (left: unknown, right: unknown) => boolean> = {
+/** What each comparison means, as DynamoDB has it. */
+export const COMPARISONS: Record<string, (left: unknown, right: unknown) => boolean> = {
   'is absent': (left) => left === undefined,
   'is present': (left) => left !== undefined,
   lacks: (left, part) => typeof left !== 'string' || !left.includes(String(part)),

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
+import { COMPARISONS, isSame } from '../../../local/database/write.ts';
 import {
   createReader,
   expectToken,
@@ -10,33 +10,6 @@ import {
 } from './expression-reader.ts';
 
 export type Condition = (scope: Scope) => boolean;
-
-/** Undefined unless both are numbers, or both are texts. */
-const order = (left: unknown, right: unknown): number | undefined => {
-  if (typeof left === 'number' && typeof right === 'number') return left - right;
-  if (typeof left !== 'string' || typeof right !== 'string') return undefined;
-  if (left === right) return 0;
-  return left < right ? -1 : 1;
-};
-
-const ordered =
-  (accepts: (difference: number) => boolean) =>
-  (left: unknown, right: unknown): boolean => {
-    const difference = order(left, right);
-    return difference !== undefined && accepts(difference);
-  };
-
-const isSame = (left: unknown, right: unknown): boolean =>
-  left === right || (typeof left === 'object' && isDeepStrictEqual(left, right));
-
-const COMPARISONS: Record<string, (left: unknown, right: unknown) => boolean> = {
-  '=': (left, right) => left !== undefined && isSame(left, right),
-  '<>': (left, right) => !isSame(left, right),
-  '<': ordered((difference) => difference < 0),
-  '<=': ordered((difference) => difference <= 0),
-  '>': ordered((difference) => difference > 0),
-  '>=': ordered((difference) => difference >= 0),
-};
 
 const holdsIn = (container: unknown, value: unknown): boolean =>
   typeof container === 'string'
