@@ -16,7 +16,6 @@ const changeOf = ({ before, after }: Row): string => {
 
 export const AUDIT_COMMANDS: Record<string, Command> = {
   'audit list': {
-    operation: 'audit.list',
     options: ['since', 'until', 'who', 'project', 'limit'],
     print: ({ data }) =>
       formatTable(

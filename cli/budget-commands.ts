@@ -35,7 +35,6 @@ const nameOf = (input: CommandInput): string => {
 
 export const BUDGET_COMMANDS: Record<string, Command> = {
   'budgets list': {
-    operation: 'budgets.list',
     lists: { data: [...COLUMNS, 'remaining_usd', 'forecast_usd', 'paused', 'set_by'] },
   },
   'budgets show': { operation: budgetOf('show'), options: OPTIONS, example: '--project team' },

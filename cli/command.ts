@@ -36,7 +36,10 @@ export type Command = {
   needs?: OptionName[];
   /** The command sets what is given, and at least one member. */
   isChange?: true;
-  /** The operation that the command asks for; undefined if the options ask for more than one. */
+  /**
+   * The operation that the command asks for; undefined if the options ask for more than one.
+   * @default that of the command's name, unless it performs itself
+   */
   operation?: OperationName | ((input: CommandInput) => OperationName | undefined);
   /** How options become members of this command, where it differs from other commands. */
   reads?: Members;

@@ -1,3 +1,4 @@
+import { OPERATIONS, type OperationName } from '../lambdas/operations.ts';
 import { APPLY } from './apply.ts';
 import { AUDIT_COMMANDS } from './audit-commands.ts';
 import { BUDGET_COMMANDS } from './budget-commands.ts';
@@ -20,22 +21,18 @@ const ID = { operands: { id: 'ID' } };
 
 const PROJECT_COMMANDS: Record<string, Command> = {
   'projects list': {
-    operation: 'projects.list',
     lists: { data: ['id', 'name', 'plans', 'max_keys', 'created_at'] },
   },
   'projects create': {
-    operation: 'projects.create',
     ...ID,
     options: ['name', 'allow-plan', 'max-keys'],
   },
   'projects set': {
-    operation: 'projects.set',
     operands: { project: 'ID' },
     options: ['name', 'allow-plan', 'all-plans', 'max-keys'],
     isChange: true,
   },
   'projects delete': {
-    operation: 'projects.delete',
     operands: { project: 'ID' },
     question: ({ operands: [id] }) => `The project ${id} is deleted; its id cannot be used again.`,
   },
@@ -44,45 +41,39 @@ const PROJECT_COMMANDS: Record<string, Command> = {
 const WEBHOOK = { options: ['project'] } satisfies Partial<Command>;
 
 const WEBHOOK_COMMANDS: Record<string, Command> = {
-  'webhooks show': { operation: 'webhooks.show', ...WEBHOOK },
+  'webhooks show': { ...WEBHOOK },
   'webhooks set': {
-    operation: 'webhooks.set',
     operands: { url: 'URL' },
     ...WEBHOOK,
     note: () =>
       'The secret is shown only once. Store it now; the one before signs as well for 24 hours.',
   },
   'webhooks delete': {
-    operation: 'webhooks.delete',
     ...WEBHOOK,
     question: ({ options: { project } }) => `The webhook of the project ${project} is deleted.`,
   },
 };
 
 const PLAN_COMMANDS: Record<string, Command> = {
-  'plans list': { operation: 'plans.list', lists: { data: PLAN_COLUMNS } },
+  'plans list': { lists: { data: PLAN_COLUMNS } },
   'plans create': {
-    operation: 'plans.create',
     ...ID,
     options: PLAN_OPTIONS,
     needs: ['rpm', 'quota', 'period'],
   },
   'plans set': {
-    operation: 'plans.set',
     operands: { plan: 'ID' },
     options: [...PLAN_OPTIONS, 'all-models'],
     isChange: true,
     note: () => 'Usage counts are kept. The new limits apply within 15 seconds.',
   },
   'plans delete': {
-    operation: 'plans.delete',
     operands: { plan: 'ID' },
     question: ({ operands: [id] }) => `The plan ${id} is deleted.`,
   },
 };
 
-/** Every command, by resource and verb. */
-export const COMMANDS: Record<string, Command> = {
+const ROWS: Record<string, Command> = {
   ...PROJECT_COMMANDS,
   ...WEBHOOK_COMMANDS,
   ...PLAN_COMMANDS,
@@ -97,3 +88,13 @@ export const COMMANDS: Record<string, Command> = {
   top: TOP,
   apply: APPLY,
 };
+
+const isOperation = (name: string): name is OperationName => Object.hasOwn(OPERATIONS, name);
+
+/** Every command, by resource and verb. The operation of a row that states none is the one with the command's name. */
+export const COMMANDS: Record<string, Command> = Object.fromEntries(
+  Object.entries(ROWS).map(([name, command]) => {
+    const operation = name.replace(' ', '.');
+    return [name, isOperation(operation) && !command.perform ? { operation, ...command } : command];
+  }),
+);

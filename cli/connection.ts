@@ -1,5 +1,5 @@
 import { PROGRAM } from '#program';
-import { type AdminClient, createAdminClient, type Sign } from './admin-client.ts';
+import { type AdminClient, type AdminClientOptions, createAdminClient } from './admin-client.ts';
 import type { Check } from './check.ts';
 import { usageError } from './cli-error.ts';
 import type { Options } from './read-arguments.ts';
@@ -21,8 +21,6 @@ const START_HINT = `\nIs \`${PROGRAM.start}\` running? Use --url or --stack to c
 const ADMIN_SECRET = 'MODEL_ROUTER_ADMIN_SECRET';
 const LOOPBACK = /^(?:127\.0\.0\.1|localhost|\[::1\])$/;
 
-const noQuotas = async (): Promise<Check[]> => [];
-
 /** Outputs of a stack that are public endpoints, and what to call them. */
 const ENDPOINTS = {
   RestApiUrl: 'REST API',
@@ -39,19 +37,21 @@ const addressesIn = (outputs: Record<string, string>): Record<string, string> =>
   );
 
 const connectTo = async (baseUrl: string, { url, region, profile }: Options, env: Env) => {
-  const addresses = { router: baseUrl };
+  const connection = (of: Omit<AdminClientOptions, 'baseUrl'>): Connection => ({
+    send: createAdminClient({ baseUrl, ...of }),
+    addresses: { router: baseUrl },
+    checkQuotas: async () => [],
+  });
   const { [ADMIN_SECRET]: secret } = env;
   if (secret) {
-    const sign: Sign = async ({ headers }) => ({ ...headers, authorization: `Bearer ${secret}` });
-    return { send: createAdminClient({ baseUrl, sign }), addresses, checkQuotas: noQuotas };
+    const authorization = `Bearer ${secret}`;
+    return connection({ sign: async ({ headers }) => ({ ...headers, authorization }) });
   }
   if (LOOPBACK.test(new URL(baseUrl).hostname)) {
-    const hint = url === undefined ? { hint: START_HINT } : {};
-    return { send: createAdminClient({ baseUrl, ...hint }), addresses, checkQuotas: noQuotas };
+    return connection(url === undefined ? { hint: START_HINT } : {});
   }
   const { createAwsClient, createSigner } = await import('./deployed-stack.ts');
-  const sign = createSigner(createAwsClient({ region, profile }), 'execute-api');
-  return { send: createAdminClient({ baseUrl, sign }), addresses, checkQuotas: noQuotas };
+  return connection({ sign: createSigner(createAwsClient({ region, profile }), 'execute-api') });
 };
 
 const connectToStack = async (

@@ -6,6 +6,12 @@ import { CliError, messageOf } from './cli-error.ts';
 /** Overrides of the standard AWS environment variables and configuration files. */
 export type AwsOptions = { region?: string | undefined; profile?: string | undefined };
 
+/** The SDK takes an undefined member for a value. */
+const givenOf = ({ region, profile }: AwsOptions) => ({
+  ...(region !== undefined && { region }),
+  ...(profile !== undefined && { profile }),
+});
+
 const OUTPUT = 'RestApiUrl';
 
 const withCliError = async <T>(failure: string, call: () => Promise<T>): Promise<T> => {
@@ -17,11 +23,8 @@ const withCliError = async <T>(failure: string, call: () => Promise<T>): Promise
 };
 
 /** Creates a CloudFormation client; its configuration also provides credentials to the signer. */
-export const createAwsClient = ({ region, profile }: AwsOptions): CloudFormationClient =>
-  new CloudFormationClient({
-    ...(region !== undefined && { region }),
-    ...(profile !== undefined && { profile }),
-  });
+export const createAwsClient = (options: AwsOptions): CloudFormationClient =>
+  new CloudFormationClient(givenOf(options));
 
 /**
  * Returns the URL of the stack's REST API and all outputs.
@@ -74,17 +77,11 @@ export const createSigner = (
 };
 
 /** Reads a secret of the operator's account. @throws CliError 1 */
-export const readSecretOf = async (
-  id: string,
-  { region, profile }: AwsOptions,
-): Promise<string> => {
+export const readSecretOf = async (id: string, options: AwsOptions): Promise<string> => {
   const { GetSecretValueCommand, SecretsManagerClient } = await import(
     '@aws-sdk/client-secrets-manager'
   );
-  const client = new SecretsManagerClient({
-    ...(region !== undefined && { region }),
-    ...(profile !== undefined && { profile }),
-  });
+  const client = new SecretsManagerClient(givenOf(options));
   const { SecretString = '' } = await withCliError(`Cannot read the secret ${id}`, () =>
     client.send(new GetSecretValueCommand({ SecretId: id })),
   );

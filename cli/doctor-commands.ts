@@ -11,15 +11,18 @@ const summaryOf = (checks: Check[]) => ({
   warnings: checks.filter(({ result }) => result === 'warning').length,
 });
 
-const note: Command['note'] = ({ failed, warnings }) =>
-  failed === 0
-    ? `All checks passed${warnings === 0 ? '' : `, ${warnings} with a warning`}.`
-    : undefined;
-
-const failure: Command['failure'] = ({ failed }) =>
-  failed === 0
-    ? undefined
-    : `${failed} checks failed. PLACE is a path in the catalog; docs/operations.md#doctor explains each.`;
+/** The output of a command that makes checks. */
+const CHECKED: Command = {
+  lists: { checks: COLUMNS },
+  note: ({ failed, warnings }) =>
+    failed === 0
+      ? `All checks passed${warnings === 0 ? '' : `, ${warnings} with a warning`}.`
+      : undefined,
+  failure: ({ failed }) =>
+    failed === 0
+      ? undefined
+      : `${failed} checks failed. PLACE is a path in the catalog; docs/operations.md#doctor explains each.`,
+};
 
 /** A target's calibration, with the block to paste. */
 const blockOf = (row: Row): string => {
@@ -41,12 +44,9 @@ export const DOCTOR_COMMANDS: Record<string, Command> = {
   doctor: {
     options: ['no-calls'],
     perform: async (input, connection) => summaryOf(await runDoctor(connection, input)),
-    lists: { checks: COLUMNS },
-    note,
-    failure,
+    ...CHECKED,
   },
   'targets list': {
-    operation: 'targets.list',
     lists: {
       data: ['model', 'upstream', 'upstream_model', 'state', 'open_until', 'protocol', 'place'],
     },
@@ -54,9 +54,7 @@ export const DOCTOR_COMMANDS: Record<string, Command> = {
   'targets test': {
     operands: { model: '[MODEL]' },
     perform: async (input, connection) => summaryOf(await runTargetTests(connection, input)),
-    lists: { checks: COLUMNS },
-    note,
-    failure,
+    ...CHECKED,
   },
   calibrate: {
     operation: 'calibration',

@@ -19,47 +19,40 @@ const soughtKey = (text: string) => {
 
 export const KEY_COMMANDS: Record<string, Command> = {
   'keys list': {
-    operation: 'keys.list',
     options: ['project', 'search', 'status'],
     isPaged: true,
     lists: { data: KEY_COLUMNS },
   },
-  'keys show': { operation: 'keys.show', ...ONE },
+  'keys show': { ...ONE },
   'keys find': {
-    operation: 'keys.find',
     operands: { '': 'START' },
     members: ({ operands: [text = ''] }) => soughtKey(text),
     lists: { data: ['project', ...KEY_COLUMNS] },
   },
   'keys create': {
-    operation: 'keys.create',
     options: ['project', 'plan', 'name', 'expires', ...LIMIT_OPTIONS],
     needs: ['plan'],
     note: () => KEY_NOTE,
   },
   'keys set': {
-    operation: 'keys.set',
     operands: ONE.operands,
     options: ['project', 'name', ...LIMIT_OPTIONS, 'all-models'],
     isChange: true,
     note: () => SOON,
   },
   'keys move': {
-    operation: 'keys.move',
     operands: ONE.operands,
     options: ['project', 'plan'],
     needs: ['plan'],
     note: () => `Usage counts are kept. ${SOON}`,
   },
   'keys pause': {
-    operation: 'keys.pause',
     ...ONE,
     question: ({ operands: [key] }) => `The key ${key} gets 401 until it is resumed.`,
     note: () => SOON,
   },
-  'keys resume': { operation: 'keys.resume', ...ONE, note: () => SOON },
+  'keys resume': { ...ONE, note: () => SOON },
   'keys rotate': {
-    operation: 'keys.rotate',
     operands: ONE.operands,
     options: ['project', 'overlap', 'expires'],
     question: ({ operands: [key], options: { overlap } }) =>
@@ -70,7 +63,6 @@ export const KEY_COMMANDS: Record<string, Command> = {
         : KEY_NOTE,
   },
   'keys revoke': {
-    operation: 'keys.revoke',
     operands: ONE.operands,
     options: ['project', 'reason'],
     question: ({ operands: [key] }) => `The key ${key} is revoked immediately and permanently.`,

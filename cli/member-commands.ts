@@ -12,13 +12,11 @@ const describeInvitation = ({ invitation }: Record<string, unknown>): string =>
 /** Users of the console of a stack. */
 export const MEMBER_COMMANDS: Record<string, Command> = {
   'members list': {
-    operation: 'members.list',
     options: ['project', 'search'],
     isPaged: true,
     lists: { data: ['email', 'roles', 'status', 'invited_at'] },
   },
   'members invite': {
-    operation: 'members.invite',
     operands: { email: 'EMAIL' },
     options: ['role'],
     needs: ['role'],
@@ -33,14 +31,12 @@ export const MEMBER_COMMANDS: Record<string, Command> = {
     note: describeInvitation,
   },
   'members set': {
-    operation: 'members.set',
     operands: EMAIL,
     options: ['role'],
     needs: ['role'],
     note: () => ENDS_LATE,
   },
   'members remove': {
-    operation: 'members.remove',
     operands: EMAIL,
     question: ({ operands: [email] }) => `${email} is removed from the console.`,
     note: () => ENDS_LATE,

@@ -1,81 +1,49 @@
 import { parseArgs } from 'node:util';
 import { messageOf, usageError } from './cli-error.ts';
 
-const TEXT = { type: 'string' } as const;
-const LIST = { type: 'string', multiple: true } as const;
-const FLAG = { type: 'boolean' } as const;
+const FLAGS = [
+  ...(['all-models', 'all-plans', 'csv', 'follow', 'force', 'json', 'no-calls', 'once'] as const),
+  ...(['organisation', 'pause', 'resume', 'sessions', 'users', 'yes'] as const),
+] as const;
+/** May be given several times. */
+const LISTS = ['model', 'allow-plan', 'require', 'role'] as const;
+const TEXTS = [
+  ...([
+    'account',
+    'agent',
+    'by',
+    'client',
+    'concurrency',
+    'customers',
+    'error',
+    'expires',
+  ] as const),
+  ...(['fault', 'format', 'from', 'invoice', 'key', 'limit', 'loops', 'max-keys'] as const),
+  ...(['max-usd', 'max-wait-ms', 'meter', 'month', 'name', 'out', 'overlap', 'period'] as const),
+  ...(['plan', 'priority', 'profile', 'project', 'provider', 'quota', 'reason', 'region'] as const),
+  ...(['replay', 'rpm', 'search', 'secret', 'session', 'since', 'sort', 'stack', 'state'] as const),
+  ...([
+    'status',
+    'tag',
+    'target',
+    'to',
+    'until',
+    'upstream',
+    'url',
+    'user',
+    'weight',
+    'who',
+  ] as const),
+] as const;
+
+const each = <Name extends string, Kind>(names: readonly Name[], kind: Kind) =>
+  Object.fromEntries(names.map((name) => [name, kind])) as Record<Name, Kind>;
 
 const OPTIONS = {
-  name: TEXT,
-  rpm: TEXT,
-  concurrency: TEXT,
-  quota: TEXT,
-  period: TEXT,
-  model: LIST,
-  'all-models': FLAG,
-  'allow-plan': LIST,
-  'all-plans': FLAG,
-  'max-keys': TEXT,
-  replay: TEXT,
-  state: TEXT,
-  require: LIST,
-  loops: TEXT,
-  'max-wait-ms': TEXT,
-  priority: TEXT,
-  weight: TEXT,
-  'max-usd': TEXT,
-  pause: FLAG,
-  resume: FLAG,
-  force: FLAG,
-  'no-calls': FLAG,
-  project: TEXT,
-  plan: TEXT,
-  expires: TEXT,
-  overlap: TEXT,
-  reason: TEXT,
-  key: TEXT,
-  status: TEXT,
-  user: TEXT,
-  session: TEXT,
-  users: FLAG,
-  sessions: FLAG,
-  organisation: FLAG,
-  agent: TEXT,
-  client: TEXT,
-  target: TEXT,
-  error: TEXT,
-  fault: TEXT,
-  tag: TEXT,
-  search: TEXT,
-  since: TEXT,
-  until: TEXT,
-  who: TEXT,
-  role: LIST,
-  limit: TEXT,
-  sort: TEXT,
-  by: TEXT,
-  month: TEXT,
-  format: TEXT,
-  from: TEXT,
-  to: TEXT,
-  account: TEXT,
-  meter: TEXT,
-  customers: TEXT,
-  out: TEXT,
-  provider: TEXT,
-  invoice: TEXT,
-  upstream: TEXT,
-  secret: TEXT,
-  csv: FLAG,
-  follow: FLAG,
-  once: FLAG,
-  url: TEXT,
-  stack: TEXT,
-  region: TEXT,
-  profile: TEXT,
-  json: FLAG,
-  yes: FLAG,
-  help: { ...FLAG, short: 'h' },
+  ...each(FLAGS, { type: 'boolean' } as const),
+  ...each(LISTS, { type: 'string', multiple: true } as const),
+  ...each(TEXTS, { type: 'string' } as const),
+  help: { type: 'boolean', short: 'h' },
 } as const;
 
 export type OptionName = keyof typeof OPTIONS;
@@ -85,14 +53,8 @@ export type Options = ReturnType<typeof parse>['values'];
 
 /** Options that every command accepts. */
 export const GLOBAL_OPTIONS: readonly string[] = [
-  'url',
-  'stack',
-  'region',
-  'profile',
-  'json',
-  'yes',
-  'help',
-] satisfies OptionName[];
+  ...(['url', 'stack', 'region', 'profile', 'json', 'yes', 'help'] satisfies OptionName[]),
+];
 
 const parse = (args: string[]) => parseArgs({ args, options: OPTIONS, allowPositionals: true });
 

@@ -64,11 +64,9 @@ const printRequest = (request: Row): string => {
 
 export const REQUEST_COMMANDS: Record<string, Command> = {
   'incidents list': {
-    operation: 'incidents.list',
     lists: { data: 'state what models target since requests projects runbook'.split(' ') },
   },
   'requests list': {
-    operation: 'requests.list',
     options: ['project', 'key', 'status', ...OF, ...FOR, 'since', 'until', 'limit', 'follow'],
     // Where a change has a list of models, a query has one.
     reads: { model: { read: (models) => models.at(-1) } },
@@ -77,7 +75,6 @@ export const REQUEST_COMMANDS: Record<string, Command> = {
     note: moreNote,
   },
   'requests show': {
-    operation: 'requests.show',
     operands: { request: 'REQUEST-ID' },
     print: printRequest,
   },

@@ -105,7 +105,6 @@ export const USAGE_COMMANDS: Record<string, Command> = {
     lists: (input) => ({ data: isHistory(input) ? [...namesOf(input), ...SUMS] : QUOTA_COLUMNS }),
   },
   statement: {
-    operation: 'statement',
     operands: { project: 'PROJECT' },
     options: ['month'],
     print: printStatement,
