@@ -88,10 +88,12 @@ const addCall = (parts: RequestParts, call: ToolCallBlock): void => {
     parts.text.push(call.arguments);
     return;
   }
-  for (const [name, value] of Object.entries(members)) {
+  // Names are listed faster than entries.
+  for (const name of Object.keys(members)) {
+    const value = members[name];
     parts.arguments += 1;
     if (typeof value === 'string') parts.quoted.push(parts.text.length + 1);
-    parts.text.push(name, typeof value === 'string' ? value : JSON.stringify(value));
+    parts.text.push(name, typeof value === 'object' ? JSON.stringify(value) : String(value));
   }
 };
 
