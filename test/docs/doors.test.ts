@@ -52,12 +52,12 @@ const QUESTIONS: [question: string, path: [string, string?], answer: RegExp][] =
     /put-secret-value|secret/,
   ],
   ['What happened to this request?', ['on-call.md#one-request'], /requests REQUEST-ID/],
+  ['How do I see it in Grafana?', ['records.md#at-prometheus'], /grafana\.json/],
   [
-    'How do I see it in Grafana?',
-    ['records.md#at-prometheus'],
-    /grafana\.json[^]*\/admin\/metrics|\/admin\/metrics[^]*grafana\.json/,
+    'Are prompts stored?',
+    ['../SECURITY.md#what-is-stored-and-where'],
+    /Does not hold[\s\S]*prompts/,
   ],
-  ['Are prompts stored?', ['../SECURITY.md#what-is-stored-and-where'], /Does not hold[^]*prompts/],
   ['Which tests does a change need?', ['../CONTRIBUTING.md'], /npm test/],
 ];
 

@@ -24,6 +24,7 @@ const GENAI_NAMES = [
 const REGISTRY = [...Object.values(incubating), ...GENAI_NAMES];
 
 type Router = { baseUrl: string; key: string };
+type Body = { model: string; stream: boolean };
 
 const startOn = async (args: string[], env: Record<string, string> = {}) => {
   const child = start(['--json', '--delay', '0', ...args], env);
@@ -40,7 +41,7 @@ const startOn = async (args: string[], env: Record<string, string> = {}) => {
 const ask = async (
   { baseUrl, key }: Router,
   content: string,
-  { headers = {}, ...body }: { stream?: boolean; headers?: Record<string, string> } = {},
+  { headers = {}, ...body }: Partial<Body> & { headers?: Record<string, string> } = {},
 ) => {
   const response = await fetch(`${baseUrl}/v1/chat/completions`, {
     method: 'POST',
@@ -108,11 +109,7 @@ describe('records at an OTLP collector', () => {
     const traceId = 'a'.repeat(32);
     const traceparent = `00-${traceId}-${'b'.repeat(16)}-01`;
     const { id } = await ask(router, 'say hello', { stream: true, headers: { traceparent } });
-    const refused = await ask({ ...router, key: router.key }, 'x', {
-      headers: { 'idempotency-key': 'ä' },
-    });
-    expect(refused.status).toBe(400);
-    await expect.poll(() => collector.requests().length, SLOW).toBeGreaterThanOrEqual(1);
+    await expect.poll(() => collector.requests().length, SLOW).toBe(1);
     const span = collector
       .requests()
       .find((one) => collector.attributesOf(one)['model_router.request.id'] === id);
@@ -137,6 +134,52 @@ describe('records at an OTLP collector', () => {
     expect(collector.faults).toEqual([]);
     await router.end('SIGTERM');
   });
+
+  test('input includes what was read from a cache, a failure and a refusal have their reasons, and the address is that of the provider', async () => {
+    const collector = await startCollector();
+    const router = await startOn(['--otlp', collector.url]);
+    const model = 'borealis/swift-2';
+    const prompt = 'cached 3\nthink of it\nsay hello';
+    const { id } = await ask(router, prompt, { model, stream: true });
+    await ask(router, 'fault status=400', { model });
+    await ask(router, 'x', { headers: { 'idempotency-key': 'ä' } });
+    await expect.poll(() => collector.requests().length, SLOW).toBe(3);
+    const spans = collector.requests();
+    const [answered, failed, refused] = ['finished', 'failed', 'refused'].map((outcome) => {
+      const span = spans.find(
+        (one) => collector.attributesOf(one)['model_router.outcome'] === outcome,
+      );
+      return { status: span?.status, of: span ? collector.attributesOf(span) : {} };
+    });
+    const headers = { authorization: `Bearer ${router.key}` };
+    const response = await fetch(`${router.baseUrl}/v1/requests/${id}`, { headers });
+    const { usage, first_content_ms: firstMs } = (await response.json()) as {
+      usage: Record<string, number>;
+      first_content_ms: number;
+    };
+    expect(usage.input_tokens).toBeGreaterThan(3);
+    expect(answered?.of).toMatchObject({
+      'gen_ai.usage.input_tokens': `${usage.input_tokens}`,
+      'gen_ai.usage.output_tokens': `${usage.output_tokens}`,
+      'gen_ai.usage.cache_read.input_tokens': '3',
+      'gen_ai.response.time_to_first_chunk': firstMs / 1_000,
+      'server.address': 'messages.upstream.example',
+      'model_router.cost.nanodollars': `${Math.round((usage.cost_usd ?? 0) * 1e9)}`,
+    });
+    expect(failed).toMatchObject({
+      status: { code: 2 },
+      of: {
+        'gen_ai.response.finish_reasons': { values: [{ stringValue: 'error' }] },
+        'error.type': expect.stringMatching(/./),
+        'model_router.reason': expect.stringMatching(/./),
+        'model_router.charged_units': '0',
+      },
+    });
+    const message = expect.stringContaining('Idempotency-Key');
+    expect(refused?.status).toMatchObject({ code: 2, message });
+    expect(collector.faults).toEqual([]);
+    await router.end('SIGTERM');
+  }, 60_000);
 
   test('every name that a collector gets is of the pinned conventions or begins with model_router', async () => {
     const collector = await startCollector();
