@@ -150,7 +150,7 @@ module.exports = {
       name: 'entries-are-not-imported',
       severity: 'error',
       from: { path: '^(lambdas|local|lib|bin)/', pathNot: '^lambdas/web\\.ts$' },
-      to: { path: '^lambdas/(router|admin|web|otlp|alerts)\\.ts$' },
+      to: { path: '^lambdas/(router|admin|console-files|web|otlp|alerts)\\.ts$' },
     },
     {
       name: 'command-line-knows-only-the-wire',

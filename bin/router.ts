@@ -1,7 +1,8 @@
 import { App, Validations } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
-import { addConsole, bundle, WEB_BUNDLE } from '../lib/bundle/bundle.ts';
+import { bundleConsole } from '../console/bundle.ts';
+import { addConsole, bundle, WEB_BUNDLE, withBrotli } from '../lib/bundle/bundle.ts';
 import { ConfigurationError } from '../lib/configuration-error.ts';
 import { checkSeed, readCatalog } from '../lib/read-catalog.ts';
 import { RouterStack } from '../lib/router-stack.ts';
@@ -18,7 +19,14 @@ const declareApp = (): void => {
   checkSeed(app.node, models);
   const router = bundle({ entry: 'lambdas/router.ts', outdir: 'dist/router', catalog });
   const admin = bundle({ entry: 'lambdas/admin.ts', outdir: 'dist/admin', catalog });
-  if (stage.hasConsole) addConsole(admin);
+  const files = stage.hasConsole
+    ? bundle({ entry: 'lambdas/console-files.ts', outdir: 'dist/console-files', catalog })
+    : undefined;
+  if (files) {
+    const console = bundleConsole();
+    addConsole(admin, console);
+    addConsole(files, withBrotli(console));
+  }
   const web = stage.hasWebFunction
     ? bundle({ ...WEB_BUNDLE, outdir: 'dist/web', catalog })
     : undefined;
@@ -38,6 +46,7 @@ const declareApp = (): void => {
     code: Code.fromAsset(router.folder),
     webFolder: web?.folder,
     adminCode: Code.fromAsset(admin.folder),
+    consoleCode: files && Code.fromAsset(files.folder),
     otlpCode: otlp && Code.fromAsset(otlp.folder),
     alertsCode: alerts && Code.fromAsset(alerts.folder),
   });

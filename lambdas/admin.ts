@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
-import type { ConsoleFiles, ConsoleParts } from './admin/console.ts';
 import { identify } from './admin/identify.ts';
 import { type AwsServiceName, readEndpoint } from './aws/endpoint.ts';
 import { createUserPool, type UserPool } from './aws/user-pool.ts';
@@ -9,6 +7,7 @@ import { bundledModels } from './catalog/bundled-models.ts';
 import { createAdmin } from './create-admin.ts';
 import { type AdminEnv, readAdminEnv } from './env.ts';
 import type { HttpEvent } from './http/read-event.ts';
+import { readConsole } from './read-console.ts';
 import { createDynamoClient } from './stores/dynamo/client.ts';
 import { createDynamoProjectStore } from './stores/dynamo/project-store.ts';
 import { createDynamoStores } from './stores/dynamo/stores.ts';
@@ -33,24 +32,6 @@ const aws = (service: AwsServiceName) => ({
 });
 const client = createDynamoClient(aws('dynamodb'));
 const secrets = openUpstreamSecrets(aws('secretsmanager'), { secretId: env.UPSTREAM_SECRET, log });
-
-/** The console of the stage; its files are read at the first request of its page. */
-const readConsole = (parts: AdminEnv): ConsoleParts | undefined => {
-  const { STAGE: stage, CONSOLE_FILES: path, SIGN_IN_DOMAIN: domain } = parts;
-  const { SIGN_IN_CLIENT: clientId, CALLER_URL: callerUrl, RUNBOOK_URL: runbookUrl } = parts;
-  if (path === undefined || domain === undefined || clientId === undefined) return undefined;
-  let files: ConsoleFiles | undefined;
-  const readFiles = (): ConsoleFiles => {
-    files ??= JSON.parse(readFileSync(path, 'utf8')) as ConsoleFiles;
-    return files;
-  };
-  const settings = {
-    ...{ stage, signIn: { domain, clientId } },
-    ...(callerUrl && { callerUrl }),
-    ...(runbookUrl && { runbookUrl }),
-  };
-  return { readFiles, settings };
-};
 
 const readMembers = ({ USER_POOL: id }: AdminEnv): UserPool | undefined =>
   id === undefined ? undefined : createUserPool({ ...aws('cognito-idp'), id });

@@ -120,6 +120,8 @@ export const adminEnv = () =>
     UPSTREAM_SECRET: nonEmpty,
     /** Files of the console, from the folder of the code. Absent if the stage has no console. */
     CONSOLE_FILES: exactOptional(nonEmpty),
+    /** Folder of script and style in the page's addresses: a path of the REST API that streams. @default `dashboard` */
+    CONSOLE_FOLDER: exactOptional(nonEmpty),
     /** Host of the managed login, and the client that the page is. */
     SIGN_IN_DOMAIN: exactOptional(nonEmpty),
     SIGN_IN_CLIENT: exactOptional(nonEmpty),
@@ -131,6 +133,19 @@ export const adminEnv = () =>
     RUNBOOK_URL: exactOptional(checked(string, URL.canParse, 'must be a URL')),
   });
 export type AdminEnv = Infer<ReturnType<typeof adminEnv>>;
+
+/** CONTRACT with lib/: the environment variables of the function that streams the console's files; as the admin function's. */
+export const consoleEnv = () =>
+  object({
+    STAGE: nonEmpty,
+    CONSOLE_FILES: nonEmpty,
+    SIGN_IN_DOMAIN: nonEmpty,
+    SIGN_IN_CLIENT: nonEmpty,
+  });
+export type ConsoleEnv = Infer<ReturnType<typeof consoleEnv>>;
+/** @throws Error that names each invalid variable */
+export const readConsoleEnv = (env: unknown): ConsoleEnv =>
+  parse(consoleEnv(), env, 'The environment');
 
 type Variables = Record<string, string | undefined>;
 

@@ -11,6 +11,7 @@ import { acknowledge } from './acknowledge.ts';
 import { grantBedrock } from './bedrock-access.ts';
 import { CONSOLE_FILES } from './bundle/bundle.ts';
 import type { Console } from './console.ts';
+import { STREAMED_FOLDER } from './console-files.ts';
 import { createFunction } from './function-parts.ts';
 import type { Stage } from './stage.ts';
 import { grantKeysByProject, grantOn, type Tables } from './tables.ts';
@@ -108,6 +109,7 @@ const consoleEnv = (
   callerUrl: string | undefined,
 ) => ({
   CONSOLE_FILES,
+  CONSOLE_FOLDER: STREAMED_FOLDER,
   SIGN_IN_DOMAIN: domainName,
   SIGN_IN_CLIENT: client.userPoolClientId,
   USER_POOL: userPool.userPoolId,

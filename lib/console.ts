@@ -20,13 +20,19 @@ import {
   UserPoolClientIdentityProvider,
   type UserPoolDomain,
 } from 'aws-cdk-lib/aws-cognito';
-import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { Code, IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
+import { acknowledgePublic, addConsoleFiles } from './console-files.ts';
 import { removalOf } from './function-parts.ts';
 import type { Stage } from './stage.ts';
 
-export type ConsoleProps = { stage: Stage; restApi: RestApi };
+export type ConsoleProps = {
+  stage: Stage;
+  restApi: RestApi;
+  /** The bundled stream of the files (lambdas/console-files.ts). */
+  code: Code;
+};
 
 /** Roles that exist in every stage; `project:ID`, or another that is missing, is created with its first member. */
 const GROUPS = ['operator', 'viewer'];
@@ -37,8 +43,8 @@ const TOKEN_LIFETIME = Duration.minutes(15);
 const SIGN_IN_LIFETIME = Duration.hours(12);
 
 /**
- * The console on the REST API: its page and files are public, its calls need a user of the pool. The admin
- * function serves all of it from its bundle, so that it costs nothing while it is idle.
+ * The console on the REST API: its page and files are public, its calls need a user of the pool. Functions
+ * serve all of it from their bundles, so that it costs nothing while it is idle.
  */
 export class Console extends Construct {
   readonly userPool: IUserPool;
@@ -47,10 +53,12 @@ export class Console extends Construct {
   readonly url: string;
   /** Host of the managed login. */
   readonly domainName: string;
+  private readonly parts: Pick<ConsoleProps, 'stage' | 'code'>;
 
-  constructor(scope: Construct, id: string, { stage, restApi }: ConsoleProps) {
+  constructor(scope: Construct, id: string, { stage, restApi, code }: ConsoleProps) {
     super(scope, id);
     const { existingUserPool } = stage;
+    this.parts = { stage, code };
     this.userPool =
       existingUserPool === undefined
         ? this.createUserPool(stage)
@@ -143,20 +151,22 @@ export class Console extends Construct {
     return client;
   }
 
-  /** Routes the page, its files, the document of the API and the page's calls to the admin function. */
+  /**
+   * Routes the page, its files, the document of the API and the page's calls to the admin function, and the files a second time
+   * to one that streams them. The page of older code, after a rollback of it alone, addresses the first.
+   */
   addRoutes(restApi: RestApi, admin: IFunction): void {
     const integration = new LambdaIntegration(admin, { allowTestInvoke: false });
     const page = restApi.root.addResource('dashboard');
     const file = page.addResource('{file}');
     for (const resource of [page, file, restApi.root.addResource('openapi.json')]) {
-      const method = resource.addMethod('GET', integration);
-      acknowledge(method, {
-        'AwsSolutions-APIG4':
-          'The page, its files and the document are public; calls are authorized.',
-        'AwsSolutions-COG4':
-          'The page, its files and the document are public; calls are authorized.',
-      });
+      acknowledgePublic(resource.addMethod('GET', integration));
     }
+    addConsoleFiles(this, {
+      ...{ ...this.parts, page },
+      SIGN_IN_DOMAIN: this.domainName,
+      SIGN_IN_CLIENT: this.client.userPoolClientId,
+    });
     page.addResource('api').addResource('{proxy+}').addMethod('ANY', integration, {
       authorizationType: AuthorizationType.COGNITO,
       authorizer: this.createAuthorizer(),

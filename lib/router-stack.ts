@@ -28,6 +28,8 @@ export type RouterStackProps = StackProps & {
   /** Folder of the bundled HTTP server (lambdas/web.ts). @default no Web Function */
   webFolder?: string | undefined;
   adminCode: Code;
+  /** The bundled stream of the console's files (lambdas/console-files.ts). @default the stage has no console */
+  consoleCode?: Code | undefined;
   /** The bundled export of records (lambdas/otlp.ts). @default none: the stage has no collector */
   otlpCode?: Code | undefined;
   /** The bundled sender of alerts (lambdas/alerts.ts). @default none: the stage has no receiver */
@@ -37,7 +39,8 @@ export type RouterStackProps = StackProps & {
 /** All resources of one stage, in one stack. */
 export class RouterStack extends Stack {
   constructor(scope: Construct, id: string, allProps: RouterStackProps) {
-    const { stage, models, code, adminCode, otlpCode, alertsCode, webFolder, ...props } = allProps;
+    const { stage, models, code, adminCode, consoleCode, otlpCode, ...others } = allProps;
+    const { alertsCode, webFolder, ...props } = others;
     super(scope, id, { terminationProtection: stage.protectData, ...props });
     for (const [name, value] of Object.entries(stage.tags)) {
       // Older regions' schema of a dashboard has no tags: cfn-lint rejects them.
@@ -57,7 +60,9 @@ export class RouterStack extends Stack {
     });
     const endpoints = new PublicEndpoints(this, 'FrontDoors', { stage, router: router.function });
     const { restApi } = endpoints;
-    const console = stage.hasConsole ? new Console(this, 'Console', { stage, restApi }) : undefined;
+    const console = consoleCode
+      ? new Console(this, 'Console', { stage, restApi, code: consoleCode })
+      : undefined;
     const admin = new AdminFunction(this, 'Admin', {
       stage,
       models,

@@ -3,7 +3,13 @@ import { methodNotAllowed } from '../http/read-address.ts';
 import type { HttpRequest } from '../http/read-event.ts';
 import type { Received } from '../http/stages.ts';
 import { notFound } from '../support/errors.ts';
-import { CONSOLE_PATH, CONTRACT_PATH, type ConsoleParts, type ConsoleSettings } from './console.ts';
+import {
+  CONSOLE_PATH,
+  CONTRACT_PATH,
+  type ConsoleParts,
+  type ConsoleSettings,
+  STREAMED_FILES,
+} from './console.ts';
 import { type AdminHandler, withMiddlewares } from './create-admin-handler.ts';
 
 /** The page has no inline script or style, is never framed, and connects to its origin and the sign-in only. */
@@ -40,7 +46,7 @@ const isRead = ({ method }: HttpRequest): boolean => method === 'GET' || method 
  * Returns the page or one of its files. The page's addresses are relative, so that a stage or a base path in
  * front of `/dashboard` changes none of them.
  */
-const createServe = ({ readFiles, settings }: ConsoleParts) => {
+const createServe = ({ readFiles, settings, folder = CONSOLE_PATH.slice(1) }: ConsoleParts) => {
   const security = headersFor(settings);
 
   const pageReply = (): TextReply => ({
@@ -50,7 +56,9 @@ const createServe = ({ readFiles, settings }: ConsoleParts) => {
       'content-type': 'text/html; charset=utf-8',
       'cache-control': 'no-store',
     },
-    text: readFiles().page.replace('{{settings}}', () => attribute(settings)),
+    text: readFiles()
+      .page.replaceAll('{{folder}}', folder)
+      .replace('{{settings}}', () => attribute(settings)),
   });
 
   const assetReply = (name: string): TextReply => {
@@ -72,7 +80,8 @@ const createServe = ({ readFiles, settings }: ConsoleParts) => {
   return ({ request, notes }: Received): TextReply => {
     if (!isRead(request)) throw methodNotAllowed('GET, HEAD');
     const { path } = request;
-    const name = path === CONTRACT_PATH ? path : path.slice(CONSOLE_PATH.length);
+    const { length } = path.startsWith(STREAMED_FILES) ? STREAMED_FILES.slice(1) : CONSOLE_PATH;
+    const name = path === CONTRACT_PATH ? path : path.slice(length);
     notes.route = name === '' ? CONSOLE_PATH : `${CONSOLE_PATH}/{file}`;
     return replyTo(name);
   };

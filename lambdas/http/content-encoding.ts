@@ -16,11 +16,11 @@ const weightOf = (coding: string, header: string): number => {
   return 0;
 };
 
-/** Whether a client names gzip, and does not prefer a body without it; `*` alone is not taken for a promise to read it. */
-const acceptsGzip = ({ headers }: HttpRequest): boolean => {
+/** Whether a client names a coding, and does not prefer a body without it; `*` alone is not taken for a promise to read it. */
+export const acceptsCoding = (coding: 'br' | 'gzip', { headers }: HttpRequest): boolean => {
   const accepted = headers['accept-encoding']?.toLowerCase();
-  if (!accepted?.includes('gzip')) return false;
-  const weight = weightOf('gzip', accepted);
+  if (!accepted?.includes(coding)) return false;
+  const weight = weightOf(coding, accepted);
   return weight > 0 && weight >= weightOf('identity', accepted);
 };
 
@@ -29,7 +29,7 @@ export const encoded = (request: HttpRequest, response: PlatformResponse): Platf
   const { headers, body } = response;
   if (typeof body === 'string' && body.length < MIN_LENGTH) return response;
   const vary = ['accept-encoding', headers.vary].filter(Boolean).join(', ');
-  const encoding = acceptsGzip(request) ? { 'content-encoding': 'gzip', vary } : { vary };
+  const encoding = acceptsCoding('gzip', request) ? { 'content-encoding': 'gzip', vary } : { vary };
   return { ...response, headers: { ...headers, ...encoding } };
 };
 

@@ -2,8 +2,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { brotliCompressSync } from 'node:zlib';
 import * as z from 'zod';
-import { bundleConsole } from '../../console/bundle.ts';
+import type { bundleConsole } from '../../console/bundle.ts';
 import { parseModels } from '../../lambdas/catalog/parse-models.ts';
 import { buildWithParts, type Parts } from './late-parts.ts';
 import { makeFunctionsSkippable } from './skippable-functions.ts';
@@ -130,11 +131,24 @@ export const bundle = (given: BundleOptions): Bundled => {
   });
 };
 
-/** Name of the console's files in the folder of the admin function: one JSON text, read when the page is asked for. */
+/** Name of the console's files in the folder of a function: one JSON text, read when the page is asked for. */
 export const CONSOLE_FILES = 'console.json';
 
-export const addConsole = ({ folder }: Pick<Bundled, 'folder'>): void =>
-  writeFileSync(join(folder, CONSOLE_FILES), JSON.stringify(bundleConsole()));
+type ConsoleFiles = ReturnType<typeof bundleConsole>;
+
+/** The highest quality, a ninth smaller than gzip, takes 0.3 s of CPU: here, and not in a request. */
+export const withBrotli = (files: ConsoleFiles): ConsoleFiles => ({
+  ...files,
+  assets: Object.fromEntries(
+    Object.entries(files.assets).map(([name, asset]) => [
+      name,
+      { ...asset, brotli: brotliCompressSync(asset.text).toString('base64') },
+    ]),
+  ),
+});
+
+export const addConsole = ({ folder }: Pick<Bundled, 'folder'>, files: ConsoleFiles): void =>
+  writeFileSync(join(folder, CONSOLE_FILES), JSON.stringify(files));
 
 /**
  * Bundle options of the Web Function. Its runtime starts `index.js`, and AWS does not document how

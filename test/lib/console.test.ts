@@ -13,7 +13,7 @@ const idOf = (type: string): string => Object.keys(dev.findResources(type))[0] ?
 const methods = methodsIn(Resources.parse(dev.toJSON().Resources));
 
 describe('the console on AWS', () => {
-  test('the page and its files are public, its calls need a user of the pool, and all reach the admin function', () => {
+  test('the page and its files are public, its calls need a user of the pool, and all but the streamed files reach the admin function', () => {
     const authorizer = { Ref: idOf('AWS::ApiGateway::Authorizer') };
     const ofConsole = methods
       .filter(({ path }) => path.startsWith('/dashboard'))
@@ -26,9 +26,19 @@ describe('the console on AWS', () => {
         authorization: 'COGNITO_USER_POOLS',
         authorizer,
       },
+      { httpMethod: 'GET', path: '/dashboard/files/{file}', authorization: 'NONE' },
       { httpMethod: 'GET', path: '/dashboard/{file}', authorization: 'NONE' },
     ]);
-    for (const { integration } of ofConsole) expect(integration).toContain('AdminFunction');
+    const isStreamed = ({ integration }: { integration: string }) =>
+      integration.includes('"ResponseTransferMode":"STREAM"') &&
+      integration.includes('/response-streaming-invocations');
+    expect(ofConsole.filter(isStreamed).map(({ path }) => path)).toEqual([
+      '/dashboard/files/{file}',
+    ]);
+    for (const method of ofConsole) {
+      const name = isStreamed(method) ? 'ConsoleFilesFunction' : 'AdminFunction';
+      expect(method.integration).toContain(name);
+    }
   });
 
   test("the authorizer checks that the ID token in the authorization header is the pool's, for the page", () => {
@@ -98,6 +108,26 @@ describe('the console on AWS', () => {
       '/GET/dashboard',
       '/GET/dashboard/*',
       '/GET/openapi.json',
+    ]);
+  });
+
+  test('the REST API neither compresses nor converts: its streams and other responses stay as they were', () => {
+    for (const { Properties } of Object.values(dev.findResources('AWS::ApiGateway::RestApi'))) {
+      expect(Properties).not.toHaveProperty('MinimumCompressionSize');
+      expect(Properties).not.toHaveProperty('BinaryMediaTypes');
+    }
+  });
+
+  test('the function that streams the files may write its log, and nothing else', () => {
+    const policies = Object.values(dev.findResources('AWS::IAM::Policy')).filter(({ Properties }) =>
+      JSON.stringify(Properties.Roles).includes('ConsoleFilesRole'),
+    );
+    expect(policies.flatMap(({ Properties }) => Properties.PolicyDocument.Statement)).toEqual([
+      {
+        Action: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+        Effect: 'Allow',
+        Resource: { 'Fn::GetAtt': [expect.stringMatching(/^ConsoleFilesLogs/), 'Arn'] },
+      },
     ]);
   });
 

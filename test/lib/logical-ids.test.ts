@@ -17,10 +17,14 @@ const STATEFUL: Record<string, string[]> = {
     'TablesRecords353FBC94',
   ],
   'AWS::SecretsManager::Secret': ['UpstreamSecretsSecretBDC0115A'],
-  'AWS::Lambda::Function': ['AdminFunction6887E710', 'RouterFunction0F681190'],
+  'AWS::Lambda::Function': [
+    'AdminFunction6887E710',
+    'ConsoleFilesFunctionCD41979C',
+    'RouterFunction0F681190',
+  ],
   'AWS::Lambda::Url': ['FrontDoorsFunctionUrlCAAEC561'],
   'AWS::ApiGateway::RestApi': ['FrontDoorsRestApi8552C2B3'],
-  'AWS::Logs::LogGroup': ['AdminLogs922FEE7F', 'RouterLogs4973BD4D'],
+  'AWS::Logs::LogGroup': ['AdminLogs922FEE7F', 'ConsoleFilesLogs8C7989A0', 'RouterLogs4973BD4D'],
 };
 
 const idsOf = (template: Template, type: string): string[] =>

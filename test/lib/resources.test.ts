@@ -114,6 +114,7 @@ describe('the sizes of the bundles in docs/resources.md', () => {
   const BUNDLES = [
     { entry: 'lambdas/router.ts' },
     { entry: 'lambdas/admin.ts' },
+    { entry: 'lambdas/console-files.ts' },
     { entry: 'lambdas/otlp.ts' },
     { entry: 'lambdas/alerts.ts' },
     WEB_BUNDLE,

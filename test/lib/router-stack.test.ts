@@ -116,7 +116,7 @@ describe('the function', () => {
       Timeout: 900,
       Handler: 'index.handler',
     });
-    dev.resourceCountIs('AWS::Lambda::Function', 2);
+    dev.resourceCountIs('AWS::Lambda::Function', 3);
   });
 
   test('the router function gets exactly the environment variables that it reads', () => {
@@ -193,7 +193,7 @@ describe('the Function URL', () => {
       SourceArn: Match.anyValue(),
     });
     // The rest are of the schedules and of the methods below, for one function each.
-    dev.resourceCountIs('AWS::Lambda::Permission', 10);
+    dev.resourceCountIs('AWS::Lambda::Permission', 11);
   });
 
   test('a schedule sends the router function the event of webhooks every five minutes, unless no response is kept', () => {
@@ -237,7 +237,7 @@ describe('the REST API', () => {
     };
     expect(ids(dev, 'AWS::ApiGateway::Method', streamed)).toHaveLength(2);
     // The others are of the admin function: its API, and the console's page, files and API.
-    dev.resourceCountIs('AWS::ApiGateway::Method', 7);
+    dev.resourceCountIs('AWS::ApiGateway::Method', 8);
     dev.hasResourceProperties('AWS::ApiGateway::Resource', { PathPart: '{proxy+}' });
   });
 });

@@ -57,16 +57,21 @@ export const WEB_FOLDER = fileURLToPath(new URL('../../lambdas/web', import.meta
 type Props = Partial<Pick<ConstructorParameters<typeof RouterStack>[2], 'models' | 'webFolder'>>;
 
 /** Creates the stack with inline code instead of the bundles, which is 10 times faster. */
-export const createStack = (app: App, props: Props = {}): RouterStack =>
-  new RouterStack(app, 'Router', {
-    stage: readStage(app.node),
+export const createStack = (app: App, props: Props = {}): RouterStack => {
+  const stage = readStage(app.node);
+  return new RouterStack(app, 'Router', {
+    stage,
     models,
     code: Code.fromInline('exports.handler = async () => {};'),
     adminCode: Code.fromInline('exports.handler = async () => {};'),
+    consoleCode: stage.hasConsole
+      ? Code.fromInline('exports.handler = async () => {};')
+      : undefined,
     otlpCode: Code.fromInline('exports.handler = async () => {};'),
     alertsCode: Code.fromInline('exports.handler = async () => {};'),
     ...props,
   });
+};
 
 /** Creates the stack with the context of cdk.json and the given options. */
 export const synthStack = (context: Record<string, unknown> = {}, props: Props = {}): RouterStack =>

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { buffer } from 'node:stream/consumers';
@@ -5,7 +6,12 @@ import type { Template } from 'aws-cdk-lib/assertions';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import * as z from 'zod';
 import { bundleConsole } from '../../../console/bundle.ts';
+import type { ConsoleParts } from '../../../lambdas/admin/console.ts';
 import type { AdminHandler } from '../../../lambdas/admin/create-admin-handler.ts';
+import { createReadStreamedFile } from '../../../lambdas/admin/read-streamed-file.ts';
+import { systemClock } from '../../../lambdas/support/clock.ts';
+import { createLog } from '../../../lambdas/support/log.ts';
+import { withBrotli } from '../../../lib/bundle/bundle.ts';
 import { acceptsAll, listen } from '../../../local/loopback.ts';
 import { adminOn } from '../admin-bench.ts';
 import { connectBoth } from '../dynamo.ts';
@@ -67,6 +73,7 @@ const readTemplate = (resources: Resources) => {
   return {
     client,
     stage: variable('STAGE'),
+    folder: variable('CONSOLE_FOLDER'),
     signIn: { domain: variable('SIGN_IN_DOMAIN'), clientId: variable('SIGN_IN_CLIENT') },
     audience: audience === undefined ? undefined : new RegExp(resolveText(audience, values)),
   };
@@ -75,6 +82,23 @@ const readTemplate = (resources: Resources) => {
 const integrateAdmin = (handler: AdminHandler) => async (event: APIGatewayProxyEvent) => {
   const { statusCode: status, headers, body } = await handler(event, {});
   return new Response(String(body), { status, headers });
+};
+
+/** As `lambdas/console-files.ts`. */
+const integrateFiles = (console: ConsoleParts) => {
+  const readFile = createReadStreamedFile({
+    console,
+    log: createLog(() => {}),
+    clock: systemClock,
+    randomBytes,
+  });
+  return async (event: APIGatewayProxyEvent) => {
+    const { statusCode: status, headers, body } = await readFile(event, {});
+    return new Response(typeof body === 'string' ? body : new Uint8Array(body), {
+      status,
+      headers,
+    });
+  };
 };
 
 const integrateRouter = (baseUrl: string) => async (event: APIGatewayProxyEvent) =>
@@ -93,7 +117,7 @@ const serve = (hosts: Record<string, Host>) => {
     if (!host) throw new Error(`No host ${incoming.headers.host}.`);
     const answer = await host(incoming, await buffer(incoming));
     outgoing.writeHead(answer.status, Object.fromEntries(answer.headers));
-    outgoing.end(await answer.text());
+    outgoing.end(Buffer.from(await answer.arrayBuffer()));
   };
   return listen(createServer(createCertificate(Object.keys(hosts)), respond), acceptsAll);
 };
@@ -104,14 +128,15 @@ const serve = (hosts: Record<string, Host>) => {
  */
 export const startDeployment = async (template: Template) => {
   const resources = Resources.parse(template.toJSON().Resources);
-  const { client, stage, signIn, audience } = readTemplate(resources);
+  const { client, stage, folder, signIn, audience } = readTemplate(resources);
   const clock = createManualClock(Date.now());
   const router = await startOnDynamo();
   const dynamo = connectBoth(router.endpoints.dynamo);
-  const files = bundleConsole();
+  const files = withBrotli(bundleConsole());
+  const console = { readFiles: () => files, settings: { stage, signIn }, folder };
   const admin = adminOn(dynamo.client, {
     models: router.models,
-    console: { readFiles: () => files, settings: { stage, signIn } },
+    console,
   });
   const pool = createUserPool({
     poolId: POOL_ID,
@@ -127,6 +152,7 @@ export const startDeployment = async (template: Template) => {
     verify: (token) => verifyIdToken(token, { ...pool, audience, now: clock.now() }),
     integrations: {
       AdminFunction: integrateAdmin(admin.handler),
+      ConsoleFilesFunction: integrateFiles(console),
       RouterFunction: integrateRouter(router.baseUrl),
     },
   });
