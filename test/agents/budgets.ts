@@ -5,18 +5,22 @@ type Answer = { id: string; key: string; spent_usd: number; leased_usd: number }
 
 /** More tokens than an agent's prompt has. */
 const LONG_PROMPT = 'word '.repeat(120_000);
-/** Before the response of the request in flight; an agent needs some of it to start. */
+/** Before each part of the response of the request in flight, which so takes up to 75 s; an agent needs some of it to start. */
 const SLOW = 'fault slow=15000\n';
 const LEAST_USD = 0.01;
 /** The `user-agent` of requests that a scene sends, which are not the client's. */
 export const SCENE_AGENT = 'scene';
 let projects = 0;
+const spenders = new Set<string>();
 
-/** A key under a budget in such a state, and the id of the key that has used it. */
+/** Whether a key's requests are a scene's: the one in flight ends while later scenes are played. */
+export const isSpender = (keyId: string): boolean => spenders.has(keyId);
+
+/** A key under a budget in such a state, which another key has used. */
 export const keyUnderBudget = async (
   state: BudgetState,
   { baseUrl, model }: { baseUrl: string; model: string },
-) => {
+): Promise<string> => {
   const send = (path: string, body: object | undefined, headers = {}) =>
     fetch(`${baseUrl}${path}`, {
       ...(body && { method: 'POST', body: JSON.stringify(body) }),
@@ -34,8 +38,8 @@ export const keyUnderBudget = async (
     admin(`${project}/keys`, { plan: 'budgets' }),
     admin(`${project}/keys`, { plan: 'budgets' }),
   ]);
-  const prepared = { key: key.key, spender: spender.id };
-  if (state === 'too small') return prepared;
+  spenders.add(spender.id);
+  if (state === 'too small') return key.key;
   const content = `${LONG_PROMPT}\n${state === 'in flight' ? SLOW : ''}say hi`;
   const body = { model, messages: [{ role: 'user', content }], max_tokens: 100 };
   const spending = send('/v1/messages', body, { 'x-api-key': spender.key });
@@ -46,5 +50,5 @@ export const keyUnderBudget = async (
   let budget = await admin(`${project}/budget`);
   while (budget[amount] === 0) budget = await admin(`${project}/budget`);
   await setMax(budget[amount] + LEAST_USD);
-  return prepared;
+  return key.key;
 };

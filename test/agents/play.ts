@@ -6,7 +6,7 @@ import { type Model, parseModels } from '../../lambdas/catalog/parse-models.ts';
 import type { LogFields } from '../../lambdas/log-events.ts';
 import { type LocalRouter, startLocal } from '../../local/start.ts';
 import type { Agent, Desk } from './agent.ts';
-import { keyUnderBudget } from './budgets.ts';
+import { isSpender, keyUnderBudget } from './budgets.ts';
 import { claudeCode } from './claude-code.ts';
 import { cline } from './cline.ts';
 import { codex, codexWithPatches } from './codex.ts';
@@ -60,16 +60,16 @@ const perform = async ({ router, requests, root }: Stage, play: Play): Promise<O
   const file = join(desk.folder, 'note.txt');
   writeFileSync(file, `${FILE_TEXT}\n`);
   const { baseUrl } = router;
-  const { key, spender } = scene.budget
+  const key = scene.budget
     ? await keyUnderBudget(scene.budget, { baseUrl, model })
-    : { key: await router.createKey(scene.plan ? { plan: scene.plan } : {}), spender: '' };
+    : await router.createKey(scene.plan ? { plan: scene.plan } : {});
   router.upstreams.reset();
   requests.length = 0;
   const upstreamModel = model.split('/').at(-1) ?? '';
   if (scene.fault) router.upstreams.inject({ ...scene.fault, model: upstreamModel });
   const prompt = scene.prompt(agent.call, file);
   const answer = await agent.ask({ prompt, model, baseUrl, key, desk });
-  const own = requests.filter((line) => line.model === model && line.keyId !== spender);
+  const own = requests.filter((line) => line.model === model && !isSpender(line.keyId ?? ''));
   const calls = router.upstreams.calls.filter((call) => call.model === upstreamModel);
   return {
     answer,
