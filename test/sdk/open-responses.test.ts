@@ -159,9 +159,8 @@ describe.each(WIRES)('an upstream that speaks %s', (protocol) => {
 
 test('docs/clients.md lists each of these requests, on a model of each upstream protocol', () => {
   const page = readFileSync(new URL('../../docs/clients.md', import.meta.url), 'utf8');
-  const marks = WIRES.map(() => '✓').join(' | ');
-  expect(page).toContain(`| Request | ${WIRES.join(' | ')} |`);
-  for (const { name } of CASES) expect(page).toContain(`| ${name} | ${marks} |`);
+  const [, listed = ''] = page.split(`On models of ${WIRES.join(', ')}: `);
+  for (const { name } of CASES) expect(listed.split('.\n')[0]?.split('; ')).toContain(name);
 });
 
 /** Streams of every kind of upstream, broken ones among them; those of the caller's protocol are relayed as the vendor sent them. */

@@ -67,8 +67,10 @@ describe.each(WIRES)('an upstream that speaks %s', (protocol) => {
 
 test('docs/clients.md lists both, on a model of each upstream protocol, and that compaction is not offered', async () => {
   const page = readFileSync(new URL('../../docs/clients.md', import.meta.url), 'utf8');
-  const marks = WIRES.map(() => '✓').join(' | ');
-  for (const name of [CONVERSATION, RESULT]) expect(page).toContain(`| ${name} | ${marks} |`);
+  const [, listed = ''] = page.split(`On models of ${WIRES.join(', ')}: `);
+  for (const name of [CONVERSATION, RESULT]) {
+    expect(listed.split('.\n')[0]?.split('; ')).toContain(name);
+  }
   const path = '/v1/responses/compact';
   expect(page).toContain(`Compaction is not offered: \`${path}\` is a 404.`);
   expect((await post(router(), path, { model: 'state/chat' })).status).toBe(404);

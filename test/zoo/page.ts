@@ -14,21 +14,35 @@ const MARKS: Record<string, string> = { yes: '✓', no: '✗', none: '–', devi
 
 const line = (cells: string[]): string => `| ${cells.join(' | ')} |`;
 
-const section = (language: Language, rows: Row[]): string =>
-  [
+const BUSY = '429, then free';
+
+const markOf = ({ marks }: Row, name: string): string =>
+  MARKS[marks[name] ?? ''] ?? marks[name] ?? '';
+
+/** The scenes in which a client does not have a tick, by their marks: `– models, image`. */
+const exceptionsOf = (row: Row): string => {
+  const others = SCENES.filter(({ name }) => name !== BUSY && markOf(row, name) !== MARKS.yes);
+  const byMark = Object.groupBy(others, ({ name }) => markOf(row, name));
+  return Object.entries(byMark)
+    .map(([mark, scenes = []]) => `${mark} ${scenes.map(({ name }) => name).join(', ')}`)
+    .join('; ');
+};
+
+/** Endpoints of a client on which it did alike are in one row. */
+const section = (language: Language, rows: Row[]): string => {
+  const alike = Object.groupBy(rows, (row) =>
+    [`\`${row.client.package}\` ${row.version}`, markOf(row, BUSY), exceptionsOf(row)].join(' | '),
+  );
+  return [
     `## ${language}`,
     '',
-    line(['Client', 'Version', 'Endpoint', ...SCENES.map(({ name }) => name)]),
-    line(['---', '---', '---', ...SCENES.map(() => ':-:')]),
-    ...rows.map(({ client, version, marks }) =>
-      line([
-        `\`${client.package}\``,
-        version,
-        client.endpoint,
-        ...SCENES.map(({ name }) => MARKS[marks[name] ?? ''] ?? marks[name] ?? ''),
-      ]),
+    line(['Client', BUSY, 'No tick', 'Endpoints']),
+    line(['---', '---', '---', '---']),
+    ...Object.entries(alike).map(([cells, same = []]) =>
+      line([cells, same.map(({ client }) => client.endpoint).join(', ')]),
     ),
   ].join('\n');
+};
 
 /** The requests of test/sdk/open-responses.test.ts and test/state/open-responses.test.ts, which hold this section to them. */
 const OPEN_RESPONSES = [
@@ -53,9 +67,7 @@ const openResponses = (): string[] => [
   "every event is valid by the specification's schema (`test/sdk/open-responses.test.ts`). The last two need a deployment with",
   '[stored responses](stored-responses.md) (`test/state/open-responses.test.ts`). Compaction is not offered: `/v1/responses/compact` is a 404.',
   '',
-  `| Request | ${WIRES.join(' | ')} |`,
-  `| --- | ${WIRES.map(() => ':-:').join(' | ')} |`,
-  ...OPEN_RESPONSES.map((name) => `| ${name} | ${WIRES.map(() => '✓').join(' | ')} |`),
+  `On models of ${WIRES.join(', ')}: ${OPEN_RESPONSES.join('; ')}.`,
   '',
 ];
 
@@ -77,9 +89,10 @@ export const renderPage = (rows: Row[], date: Date): string => {
     '',
     `Each client calls ${ENDPOINTS}, whichever it speaks,`,
     'of a router in front of an upstream that rejects what its vendor rejects. Every scene is played on two models: one on a chat upstream, one on a messages',
-    'upstream. A tick means that both went as they must.',
+    `upstream. ${SCENES.length} scenes: ${SCENES.map(({ name }) => name).join(', ')}. A client has a tick where both went as they must;`,
+    'the column *No tick* has the others.',
     '',
-    '- ✓ works; – the client has no such operation; \\* the client itself deviates (listed at the end); ✗ fails',
+    '- – the client has no such operation; \\* the client itself deviates (listed at the end); ✗ fails',
     '- **parallel tools**: two calls in one answer, both results sent back, and the final text',
     '- **unknown model**: the router answers 400 and names the nearest models; some clients *refuse* the name themselves',
     '- **402**: the client raises and does not ask again',
