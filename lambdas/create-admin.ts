@@ -3,12 +3,10 @@ import { createAudit } from './admin/audit.ts';
 import { CONSOLE_API, type ConsoleParts, isConsoleFile } from './admin/console.ts';
 import { type AdminHandler, createAdminHandler } from './admin/create-admin-handler.ts';
 import { createConsoleHandler } from './admin/create-console-handler.ts';
-import type { DoctorParts } from './admin/doctor.ts';
-import type { Members } from './admin/members.ts';
 import { createOperations } from './admin/operations.ts';
+import type { AdminParts } from './admin/parts.ts';
 import type { Identity } from './admin/roles.ts';
 import { calibrate } from './catalog/calibrate.ts';
-import type { Model } from './catalog/catalog.ts';
 import { countingOf } from './catalog/estimate-tokens.ts';
 import { presetOf } from './catalog/preset-age.ts';
 import { createCheckModels } from './catalog/scope.ts';
@@ -17,54 +15,12 @@ import { type Delivered, pathOf } from './http/read-event.ts';
 import { createKeyLifecycle } from './keys/lifecycle.ts';
 import { newIdOf } from './keys/store-key.ts';
 import { createReadQuotas } from './routing/shares/read-quotas.ts';
-import type { AuditStore } from './stores/audit-store.ts';
-import type { BreakerStore } from './stores/breaker-store.ts';
-import type { BudgetStore } from './stores/budget-store.ts';
-import type { HistoryStore } from './stores/history-store.ts';
-import type { KeyStore } from './stores/key-store.ts';
-import type { MeterStore } from './stores/meter-store.ts';
-import type { PlanStore } from './stores/plan-store.ts';
-import type { ProjectStore } from './stores/project-store.ts';
-import type { RecordStore } from './stores/record-store.ts';
-import type { ShareStore } from './stores/share-store.ts';
-import type { WebhookStore } from './stores/webhook-store.ts';
-import type { Clock } from './support/clock.ts';
-import type { RandomBytes } from './support/ids.ts';
-import type { Log } from './support/log.ts';
 
-export type AdminParts = {
-  /** The router's catalog: plans may name only these models. */
-  models: Model[];
-  keys: KeyStore;
-  plans: PlanStore;
-  projects: ProjectStore;
-  meters: MeterStore;
-  budgets: BudgetStore;
-  records: RecordStore;
-  history: HistoryStore;
-  breakers: Pick<BreakerStore, 'readBreaker'>;
-  /** @default the quotas of providers have no metrics */
-  openShares?: (() => Pick<ShareStore, 'readQueue'>) | undefined;
-  audit: AuditStore;
-  lessons: DoctorParts['lessons'];
-  stateMode?: DoctorParts['stateMode'];
-  /** For the doctor's calls to targets. */
-  secrets: DoctorParts['secrets'];
-  upstream: DoctorParts['upstream'];
-  openWebhooks?: (() => WebhookStore) | undefined;
-  /** Whether webhooks may have addresses of this machine and its network. @default false */
-  mayReachInner?: boolean | undefined;
-  /** Users of the console. @default none: the loopback address needs no sign-in */
-  members?: Members | undefined;
+type Parts = AdminParts & {
   /** Who makes a request, and in which roles; undefined rejects it with 403. */
   identify: (event: Delivered) => Identity | undefined;
   /** Serves the console at `/dashboard`. @default no console */
   console?: ConsoleParts | undefined;
-  log: Log;
-  clock: Clock;
-  randomBytes: RandomBytes;
-  /** When the records of all earlier requests are written, @default an hour ago */
-  settledUntil?: (() => number) | undefined;
 };
 
 export type Admin = {
@@ -74,7 +30,7 @@ export type Admin = {
 };
 
 /** Composition root of the admin API on Lambda, in the local server and in tests. */
-export const createAdmin = (parts: AdminParts): Admin => {
+export const createAdmin = (parts: Parts): Admin => {
   const history = createHistoryJob(parts);
   const lifecycle = createKeyLifecycle(parts);
   const checkModels = createCheckModels(parts.models);

@@ -1,12 +1,9 @@
 import type { BodyStore } from '../lambdas/stores/answer-store.ts';
 import type { DynamoClient } from '../lambdas/stores/dynamo/dynamo-client.ts';
 import { createDynamoProjectStore } from '../lambdas/stores/dynamo/project-store.ts';
-import {
-  createDynamoStores,
-  openDynamoResponses,
-  type Stores,
-} from '../lambdas/stores/dynamo/stores.ts';
+import { createDynamoStores, openDynamoResponses } from '../lambdas/stores/dynamo/stores.ts';
 import type { ProjectStore } from '../lambdas/stores/project-store.ts';
+import type { Stores } from '../lambdas/stores/router-stores.ts';
 import { type Clock, DAY_MS } from '../lambdas/support/clock.ts';
 import { PARTITION_KEY, TABLES, type TableName, TTL_ATTRIBUTE } from '../lambdas/tables.ts';
 import { createDatabaseClient } from './database/database-client.ts';

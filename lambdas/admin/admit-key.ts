@@ -1,9 +1,10 @@
-import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
+import type { KeyRecord } from '../stores/key-store.ts';
 import type { PlanStore } from '../stores/plan-store.ts';
-import type { AdmittedKey, Project, ProjectStore } from '../stores/project-store.ts';
+import type { AdmittedKey, Project } from '../stores/project-store.ts';
 import { listOf } from '../support/async-lists.ts';
-import { type Clock, MINUTE_MS } from '../support/clock.ts';
+import { MINUTE_MS } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
+import type { AdminParts, Admission, AdmitKey } from './parts.ts';
 import { conflict, projectNotFound } from './roles.ts';
 
 /** Far above the second by which lists of keys are behind, and above the time that a creation takes. */
@@ -13,24 +14,6 @@ export const UNLISTED_MS = MINUTE_MS;
 const MAX_ATTEMPTS = 30;
 /** Remembered of a project without a limit, which needs to know only that there was one. */
 const MAX_ADMITTED = 50;
-
-export type Admission = {
-  projectId: string;
-  planId: string;
-  keyId: string;
-  /** A successor takes the place of a key: the project's number of keys does not limit it. */
-  isSuccessor?: boolean;
-};
-
-/** Reserves the place of a key before it is written. @throws ApiError 400, 404, 409 */
-export type AdmitKey = (admission: Admission) => Promise<void>;
-
-type Parts = {
-  projects: Pick<ProjectStore, 'changeProject'>;
-  plans: Pick<PlanStore, 'assignPlan'>;
-  keys: Pick<KeyStore, 'readKeys'>;
-  clock: Clock;
-};
 
 /** Keys that were admitted so lately that lists may not have them yet. */
 export const recentlyAdmitted = ({ admitted = [] }: Project, now: number): AdmittedKey[] =>
@@ -67,7 +50,7 @@ export const requireNotDeleted = ({ id, deletedAt }: Project): void => {
  * Lists of keys are up to a second behind, so a project counts those of the last minute itself: its limit of keys
  * holds exactly, and neither it nor a plan can be deleted while a key is created.
  */
-export const createAdmitKey = ({ projects, plans, keys, clock }: Parts): AdmitKey => {
+export const createAdmitKey = ({ projects, plans, keys, clock }: AdminParts): AdmitKey => {
   /** @throws ApiError 409 */
   const requirePlace = async (project: Project, recent: AdmittedKey[]): Promise<void> => {
     if (project.maxKeys === undefined) return;

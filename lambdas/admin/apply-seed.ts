@@ -1,11 +1,8 @@
-import type { CheckModels } from '../catalog/scope.ts';
 import type { Change } from '../stores/audit-store.ts';
-import { isSamePlan, type Plan, type PlanStore } from '../stores/plan-store.ts';
-import type { ProjectStore } from '../stores/project-store.ts';
-import type { Clock } from '../support/clock.ts';
+import { isSamePlan, type Plan } from '../stores/plan-store.ts';
 import type { Operation } from './operation.ts';
+import type { OperationParts } from './parts.ts';
 
-type Parts = { projects: ProjectStore; plans: PlanStore; checkModels: CheckModels; clock: Clock };
 type Outcome = { id: string; outcome: 'created' | 'changed' | 'kept' | 'unchanged' };
 /** The outcome of one entry of the file, and the change that was made for it. */
 type Applied = { outcome: Outcome; changes: Change[] };
@@ -21,7 +18,7 @@ const outcomesOf = (all: Applied[]): Outcome[] => all.map(({ outcome }) => outco
  * Creates the projects and plans that a file lists. Idempotent; removes no project or plan. A plan that differs
  * from the file is kept unless `force` is true: an operator may have raised its limit since the file was written.
  */
-export const createApplySeed = ({ projects, plans, checkModels, clock }: Parts) => {
+export const createApplySeed = ({ projects, plans, checkModels, clock }: OperationParts) => {
   const applyProject = async (project: { id: string; name?: string }): Promise<Applied> => {
     const { id } = project;
     const isCreated = await projects.createProject({ ...project, createdAt: clock.now() });

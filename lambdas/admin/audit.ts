@@ -1,14 +1,14 @@
-import type { Action, AuditEntry, AuditStore, Change } from '../stores/audit-store.ts';
+import type { Action, AuditEntry, Change } from '../stores/audit-store.ts';
 import { HISTORY_DAYS } from '../stores/history-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
-import { type Clock, DAY_MS, formatInstant } from '../support/clock.ts';
+import { DAY_MS, formatInstant } from '../support/clock.ts';
 import { ApiError, apiError } from '../support/errors.ts';
 import { auditIdOf } from '../support/ids.ts';
-import type { Log } from '../support/log.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { keptRange } from './input.ts';
 import type { Operation, PlainReply } from './operation.ts';
 import { readPage } from './page.ts';
+import type { AdminParts, OperationParts } from './parts.ts';
 import { maySee, projectNotFound, seesAll } from './roles.ts';
 
 /** Who is about to change what. */
@@ -47,7 +47,7 @@ const intentEntry = ({ requestId, startedAt, who, action, parameters, input }: I
   return { id, requestId, changedAt: startedAt, who, action, ...ids };
 };
 
-export const createAudit = ({ audit, log }: { audit: AuditStore; log: Log }): Audit => {
+export const createAudit = ({ audit, log }: AdminParts): Audit => {
   const putIntent = async (intent: Intent): Promise<void> => {
     try {
       await audit.putEntry({ ...intentEntry(intent), outcome: 'unknown' });
@@ -109,7 +109,7 @@ const publicEntry = ({ changedAt, requestId, ...entry }: AuditEntry) => ({
 });
 
 /** Changes, the newest first, without requests that changed nothing. Members see those of their projects. */
-export const createListAudit = ({ audit, clock }: { audit: AuditStore; clock: Clock }) => {
+export const createListAudit = ({ audit, clock }: OperationParts) => {
   const list = (async ({ query, identity }) => {
     const now = clock.now();
     const { since = now - DEFAULT_DAYS * DAY_MS, until, project, key, limit, cursor } = query;

@@ -1,14 +1,14 @@
-import type { Calibration, Receipt } from '../catalog/calibrate.ts';
+import type { Receipt } from '../catalog/calibrate.ts';
 import type { Target } from '../catalog/catalog.ts';
-import type { ProjectStore } from '../stores/project-store.ts';
-import type { RecordStore, RequestRecord } from '../stores/record-store.ts';
+import type { RequestRecord } from '../stores/record-store.ts';
 import { mergeDescending } from '../support/async-lists.ts';
-import { type Clock, DAY_MS } from '../support/clock.ts';
+import { DAY_MS } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { MAX_RECORD_DAYS } from '../tables.ts';
 import { keptRange } from './input.ts';
 import type { Operation } from './operation.ts';
 import { readPage } from './page.ts';
+import type { OperationParts } from './parts.ts';
 import { projectsSeenBy } from './projects.ts';
 import { placeOf } from './recent.ts';
 import { type Placed, placedTargets } from './targets.ts';
@@ -31,14 +31,7 @@ const receiptOf = ({ promptCounts = [], inputTokens = 0 }: RequestRecord): Recei
 });
 
 /** What each target counts per message, tool and text, by what its provider has counted. */
-export const createCalibration = (parts: {
-  models: Parameters<typeof placedTargets>[0];
-  records: Pick<RecordStore, 'listRecords'>;
-  projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
-  /** Fits a target's framing to receipts; undefined if they are too few. */
-  calibrate(receipts: Receipt[], target: Target): Calibration | undefined;
-  clock: Clock;
-}) => {
+export const createCalibration = (parts: OperationParts) => {
   const { models, records, projects, calibrate, clock } = parts;
 
   const publicCalibration = ({ place, target }: Placed, found: RequestRecord[]) => {

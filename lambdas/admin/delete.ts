@@ -1,27 +1,18 @@
-import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
-import type { PlanStore } from '../stores/plan-store.ts';
-import type { ProjectStore } from '../stores/project-store.ts';
+import type { KeyRecord } from '../stores/key-store.ts';
 import { listOf } from '../support/async-lists.ts';
-import type { Clock } from '../support/clock.ts';
 import { notFound } from '../support/errors.ts';
 import { recentlyAdmitted, requireNotDeleted, UNLISTED_MS } from './admit-key.ts';
 import type { Operation } from './operation.ts';
+import type { OperationParts } from './parts.ts';
 import { publicProject } from './projects.ts';
 import { statusAt } from './public-key.ts';
 import { conflict, projectNotFound } from './roles.ts';
-
-type Parts = {
-  projects: Pick<ProjectStore, 'changeProject' | 'listProjects'>;
-  plans: Pick<PlanStore, 'findPlan' | 'deletePlan'>;
-  keys: Pick<KeyStore, 'readKeys'>;
-  clock: Clock;
-};
 
 const tooRecent = (subject: string) =>
   conflict(`${subject} got a key within the last minute. Repeat the deletion in a minute.`);
 
 /** Deletes projects without usable keys, and plans that no usable key has. */
-export const deleteHandlers = ({ projects, plans, keys, clock }: Parts) => {
+export const deleteHandlers = ({ projects, plans, keys, clock }: OperationParts) => {
   const usableKeys = async (projectId: string): Promise<KeyRecord[]> => {
     const now = clock.now();
     const all = await listOf(keys.readKeys(projectId));

@@ -1,47 +1,20 @@
-import type { Model } from '../catalog/catalog.ts';
-import type { presetOf } from '../catalog/preset-age.ts';
 import { unknownWords } from '../catalog/scope.ts';
 import { periodOf } from '../metering/limits.ts';
-import type { BudgetStore } from '../stores/budget-store.ts';
-import type { HistoryStore } from '../stores/history-store.ts';
-import type { KeyStore } from '../stores/key-store.ts';
-import type { Lesson, LessonStore } from '../stores/lesson-store.ts';
-import type { MeterStore } from '../stores/meter-store.ts';
-import type { PlanStore, StateMode } from '../stores/plan-store.ts';
-import type { ProjectStore } from '../stores/project-store.ts';
-import type { RecordStore } from '../stores/record-store.ts';
+import type { Lesson } from '../stores/lesson-store.ts';
 import { UnreadableItem } from '../stores/store-unavailable.ts';
-import type { Clock } from '../support/clock.ts';
 import { DAY_MS, dayOf, formatInstant } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
-import type { UpstreamSecrets } from '../upstreams/secrets.ts';
-import type { Upstream } from '../upstreams/upstream.ts';
 import { type Check, failed, ok, warning } from './check.ts';
 import { checkCatalog } from './check-catalog.ts';
 import type { Operation } from './operation.ts';
+import type { AdminParts, OperationParts } from './parts.ts';
 import { checkLimits, checkQuotas } from './provider-limits.ts';
-import type { QuotaParts } from './quota-families.ts';
 import { checkRetirements } from './retirements.ts';
 import { createTestTarget } from './target-test.ts';
 import { callsOf, placedTargets } from './targets.ts';
 
-export type DoctorParts = QuotaParts & {
-  models: Model[];
-  keys: Pick<KeyStore, 'findKey'>;
-  plans: Pick<PlanStore, 'listPlans'>;
-  projects: Pick<ProjectStore, 'listProjects'>;
-  meters: Pick<MeterStore, 'readUsage'>;
-  budgets: Pick<BudgetStore, 'listBudgets'>;
-  records: Pick<RecordStore, 'readDay' | 'listRecords'>;
-  history: Pick<HistoryStore, 'readProgress' | 'readRows'>;
-  secrets: Pick<UpstreamSecrets, 'get'>;
-  upstream: Pick<Upstream, 'open'>;
-  lessons: Pick<LessonStore, 'readLessons'>;
-  presetOf: typeof presetOf;
-  /** The stage's, for plans without one. @default off */
-  stateMode?: StateMode | undefined;
-  clock: Clock;
-};
+type DoctorParts = Omit<AdminParts, 'log' | 'randomBytes'> &
+  Pick<OperationParts, 'presetOf' | 'readQuotas'>;
 
 // --- the secret ---
 
@@ -124,7 +97,7 @@ const checkTables = async (parts: DoctorParts) => {
 export const checkPlans = async ({
   models,
   plans,
-}: Pick<DoctorParts, 'models' | 'plans'>): Promise<Check[]> => {
+}: Pick<OperationParts, 'models' | 'plans'>): Promise<Check[]> => {
   const all = await plans.listPlans().catch(() => []);
   if (all.length === 0)
     return [warning('plans', 'plans', 'There is no plan: no key can be created.')];
@@ -197,7 +170,7 @@ export const checkPresets = ({
   models,
   clock,
   presetOf: find,
-}: Pick<DoctorParts, 'models' | 'clock' | 'presetOf'>): Check[] =>
+}: Pick<OperationParts, 'models' | 'clock' | 'presetOf'>): Check[] =>
   placedTargets(models).flatMap(({ place, target }) => {
     const { name, source, checkedOn = '' } = find(target.profile) ?? {};
     if (name === undefined || clock.now() - Date.parse(checkedOn) <= MAX_AGE_MS) return [];

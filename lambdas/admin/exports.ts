@@ -1,16 +1,15 @@
 import { FOCUS_VERSION, type FocusNames, focusRowsOf } from '../history/focus.ts';
 import { ageOf, rowsIn } from '../history/read-usage.ts';
 import { EVENT_FORMS, type EventForm, eventsOf } from '../records/events.ts';
-import { HISTORY_DAYS, type HistoryStore, type UsageRow } from '../stores/history-store.ts';
-import type { KeyStore } from '../stores/key-store.ts';
-import type { ProjectStore } from '../stores/project-store.ts';
-import type { RecordStore, RequestRecord } from '../stores/record-store.ts';
-import { type Clock, dayOf, formatInstant, HOUR_MS } from '../support/clock.ts';
+import { HISTORY_DAYS, type UsageRow } from '../stores/history-store.ts';
+import type { RequestRecord } from '../stores/record-store.ts';
+import { dayOf, formatInstant, HOUR_MS } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { MAX_RECORD_DAYS } from '../tables.ts';
 import { keptRange } from './input.ts';
 import type { Operation } from './operation.ts';
 import { readPage } from './page.ts';
+import type { OperationParts } from './parts.ts';
 import { projectsSeenBy } from './projects.ts';
 import { EXPORT_CURSOR, type ExportQuery } from './queries.ts';
 import { placeOf } from './recent.ts';
@@ -49,15 +48,7 @@ const recordBefore = (place: string | undefined) => {
 };
 
 /** Costs and usage in the forms of finance tools, billing systems and warehouses, page by page. */
-export const createExport = (parts: {
-  models: readonly { id: string; owned_by: string }[];
-  records: Pick<RecordStore, 'listRecords'>;
-  history: Pick<HistoryStore, 'readRows' | 'readProgress'>;
-  projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
-  keys: Pick<KeyStore, 'listKeys'>;
-  clock: Clock;
-  settledUntil?: (() => number) | undefined;
-}) => {
+export const createExport = (parts: OperationParts) => {
   const { models, records, history, projects, keys, clock } = parts;
   const { settledUntil = () => clock.now() - HOUR_MS } = parts;
 

@@ -1,32 +1,22 @@
 import * as z from 'zod';
 import { lastDayOf, type Reconciled } from '../history/close-periods.ts';
-import type { HistoryJob } from '../history/history-job.ts';
 import { ageOf, publicRow, type ReadsSums, rowsIn } from '../history/read-usage.ts';
 import { isWhoGrouping, readGroups } from '../history/read-who.ts';
 import { DayTooLong, type Share } from '../history/share.ts';
 import { topGroups } from '../history/top-groups.ts';
 import { HISTORY_DAYS, type HistoryStore, type UsageRow } from '../stores/history-store.ts';
-import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
-import type { ProjectStore } from '../stores/project-store.ts';
+import type { KeyRecord } from '../stores/key-store.ts';
 import { UnreadableItem } from '../stores/store-unavailable.ts';
-import type { Clock } from '../support/clock.ts';
 import { DAY_MS, dayOf } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { keptRange, Month, readInput } from './input.ts';
 import type { Operation } from './operation.ts';
 import { readPage } from './page.ts';
+import type { OperationParts } from './parts.ts';
 import { projectsSeenBy, requireProject } from './projects.ts';
 import { USAGE_CURSOR, type UsageQuery } from './queries.ts';
 
 type ReadsHistory = ReadsSums & Pick<HistoryStore, 'readSpent'>;
-
-export type HistoryParts = {
-  history: ReadsHistory & Pick<HistoryStore, 'readPeriods'>;
-  reconcileProject: HistoryJob['reconcile'];
-  projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
-  keys: Pick<KeyStore, 'findKeyById' | 'listKeys'>;
-  clock: Clock;
-};
 
 const DEFAULT_DAYS = 30;
 
@@ -125,7 +115,7 @@ export const historyHandlers = ({
   projects,
   keys,
   clock,
-}: HistoryParts) => {
+}: OperationParts) => {
   /** Rows by key with its name. Names are looked up here: a log line or a record has the id only. */
   const withNames = async <Row extends { key?: string; project?: string }>(
     rows: Row[],

@@ -1,11 +1,10 @@
-import type { KeyStore } from '../stores/key-store.ts';
-import type { ProjectStore } from '../stores/project-store.ts';
 import { formatInstant } from '../support/clock.ts';
 import { groupFailures, groupRefusals, type Incident, isSinceExact } from './incident-groups.ts';
 import type { Operation } from './operation.ts';
+import type { OperationParts } from './parts.ts';
 import { projectsSeenBy } from './projects.ts';
-import { type Recent, type RecentRecords, readKeyNames, readRecent } from './recent.ts';
-import { type BreakerParts, type Health, readTargetStates } from './targets.ts';
+import { type Recent, readKeyNames, readRecent } from './recent.ts';
+import { type Health, readTargetStates } from './targets.ts';
 
 /** Keys that an incident names; it counts all of them. */
 const MOST_NAMED = 20;
@@ -87,14 +86,8 @@ const publicIncident = (
   };
 };
 
-type Parts = BreakerParts & {
-  records: RecentRecords;
-  projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
-  keys: Pick<KeyStore, 'findKeyById'>;
-};
-
 /** What fails, since when, whom it hits and what ends it: from the newest requests and the states of the targets. */
-export const createListIncidents = (parts: Parts) => {
+export const createListIncidents = (parts: OperationParts) => {
   const { records, projects, keys, clock } = parts;
 
   const findIncidents = async (ids: string[], now: number) => {

@@ -1,26 +1,16 @@
-import type { CheckModels } from '../catalog/scope.ts';
 import type { KeyLifecycle, KeyRef } from '../keys/lifecycle.ts';
 import type { Action } from '../stores/audit-store.ts';
 import type { KeyChange, KeyRecord } from '../stores/key-store.ts';
 import type { Plan, PlanStore } from '../stores/plan-store.ts';
-import type { ProjectStore } from '../stores/project-store.ts';
 import { UnreadableItem } from '../stores/store-unavailable.ts';
-import type { Clock } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { requireAllowedPlan, requireAssigned } from './admit-key.ts';
 import { withoutNulls } from './input.ts';
 import { checkKeyLimits } from './key-limits.ts';
 import type { Operation } from './operation.ts';
+import type { OperationParts } from './parts.ts';
 import { auditedKey, keyNotFound, publicKey } from './public-key.ts';
 import { conflict } from './roles.ts';
-
-type Parts = {
-  lifecycle: Pick<KeyLifecycle, 'find' | 'change'>;
-  plans: Pick<PlanStore, 'findPlan' | 'assignPlan'>;
-  projects: Pick<ProjectStore, 'findProject'>;
-  checkModels: CheckModels;
-  clock: Clock;
-};
 
 /** @throws ApiError 400 */
 export const requirePlan = async (
@@ -44,7 +34,13 @@ export const requireKey = async (
 };
 
 /** Changes of a key that keep its secret and its counters; they apply within 15 seconds. */
-export const keyChangeHandlers = ({ lifecycle, plans, projects, checkModels, clock }: Parts) => {
+export const keyChangeHandlers = ({
+  lifecycle,
+  plans,
+  projects,
+  checkModels,
+  clock,
+}: OperationParts) => {
   const require = ({ project = '', key = '' }: Record<string, string>): Promise<KeyRecord> =>
     requireKey(lifecycle, { projectId: project, keyId: key });
 

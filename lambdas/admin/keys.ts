@@ -1,36 +1,18 @@
-import type { CheckModels } from '../catalog/scope.ts';
-import type { KeyLifecycle } from '../keys/lifecycle.ts';
-import type { BudgetStore } from '../stores/budget-store.ts';
 import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
-import type { PlanStore } from '../stores/plan-store.ts';
-import type { ProjectStore } from '../stores/project-store.ts';
 import { listOf } from '../support/async-lists.ts';
-import type { Clock } from '../support/clock.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
-import type { AdmitKey } from './admit-key.ts';
 import { budgetsOfKey } from './budget-owners.ts';
 import { OVERLAPS_MS } from './input.ts';
 import { requireKey, requirePlan } from './key-changes.ts';
 import { checkKeyLimits } from './key-limits.ts';
 import type { Operation } from './operation.ts';
 import { readPage } from './page.ts';
+import type { OperationParts } from './parts.ts';
 import { projectsSeenBy, requireProject } from './projects.ts';
 import { auditedKey, keyNotFound, publicKey, statusAt } from './public-key.ts';
 import type { KeyQuery } from './queries.ts';
 import { conflict, type Identity, maySee } from './roles.ts';
-
-type Parts = {
-  lifecycle: KeyLifecycle;
-  admitKey: AdmitKey;
-  newKeyId: () => string;
-  keys: Pick<KeyStore, 'findKey' | 'readKeys'>;
-  plans: Pick<PlanStore, 'findPlan'>;
-  projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
-  budgets: Pick<BudgetStore, 'listBudgets'>;
-  checkModels: CheckModels;
-  clock: Clock;
-};
 
 /** @throws ApiError 400 */
 const requireFuture = (expiresAt: number | undefined, now: number): void => {
@@ -60,7 +42,7 @@ export const readKeyPage = (
     isWanted: isWantedBy(query, now),
   });
 
-const keyLists = ({ lifecycle, keys, projects, clock }: Parts) => {
+const keyLists = ({ lifecycle, keys, projects, clock }: OperationParts) => {
   const list = (async ({ parameters: { project = '' }, query }) => {
     await requireProject(projects, project);
     const now = clock.now();
@@ -107,7 +89,7 @@ const keyLists = ({ lifecycle, keys, projects, clock }: Parts) => {
   return { 'keys.list': list, 'keys.show': show, 'keys.find': find };
 };
 
-export const keyHandlers = (parts: Parts) => {
+export const keyHandlers = (parts: OperationParts) => {
   const { lifecycle, admitKey, newKeyId, plans, projects, budgets, checkModels, clock } = parts;
 
   /** The response contains the key itself, this once. */

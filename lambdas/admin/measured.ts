@@ -1,11 +1,10 @@
 import { explain, explainAttempt, isFault } from '../records/explain.ts';
-import type { ProjectStore } from '../stores/project-store.ts';
 import type { RequestRecord } from '../stores/record-store.ts';
-import type { Clock } from '../support/clock.ts';
 import { dollarsOf } from '../support/public-usage.ts';
 import type { Operation } from './operation.ts';
+import type { OperationParts } from './parts.ts';
 import { projectsSeenBy } from './projects.ts';
-import { nanosOfAttempt, type RecentRecords, readRecent, targetOf } from './recent.ts';
+import { nanosOfAttempt, readRecent, targetOf } from './recent.ts';
 
 /** What requests of a model did, or their calls of a target. */
 type Measure<Names> = {
@@ -77,14 +76,8 @@ const measure = (records: readonly RequestRecord[]) => {
   return { models: models.rows(), targets: targets.rows() };
 };
 
-type Parts = {
-  records: RecentRecords;
-  projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
-  clock: Clock;
-};
-
 /** Latency, failures and cost by model and by target, of the newest requests. */
-export const createMeasureTargets = ({ records, projects, clock }: Parts) => {
+export const createMeasureTargets = ({ records, projects, clock }: OperationParts) => {
   const measured = (async ({ identity }) => {
     const ids = await projectsSeenBy(projects, identity);
     const { found, isAll, since } = await readRecent(records.listRecords, ids, clock.now());

@@ -1,33 +1,9 @@
 import type { Change } from '../stores/audit-store.ts';
-import type { ProjectStore } from '../stores/project-store.ts';
 import { formatInstant } from '../support/clock.ts';
 import { ApiError, apiError, invalidRequest, notFound } from '../support/errors.ts';
 import type { Operation } from './operation.ts';
+import type { Members, OperationParts, User } from './parts.ts';
 import { conflict, type Identity, isRole, projectOf, type Role } from './roles.ts';
-
-type User = { email: string; status: 'invited' | 'active' | 'disabled'; invitedAt: number };
-type Page = { users: User[]; nextToken: string | undefined };
-
-/** Users of the console and their groups; implemented by `createUserPool` (aws/user-pool.ts). @throws Error */
-export type Members = {
-  /** Users whose address begins with a text. */
-  listUsers(prefix: string, token?: string): Promise<Page>;
-  listGroup(group: string, token?: string): Promise<Page>;
-  /** Undefined if there is no such user. */
-  groupsOf(email: string): Promise<string[] | undefined>;
-  invite(email: string): Promise<'sent' | 'sent again' | 'none'>;
-  /** Whether the user whom an address names owns it. */
-  isVerified(email: string): Promise<boolean>;
-  addToGroup(email: string, group: string): Promise<void>;
-  removeFromGroup(email: string, group: string): Promise<void>;
-  removeUser(email: string): Promise<void>;
-};
-
-type Parts = {
-  /** Undefined without a console, and on the loopback address, which needs no sign-in. */
-  members?: Members | undefined;
-  projects: Pick<ProjectStore, 'findProject'>;
-};
 
 const publicMember = ({ email, status, invitedAt }: User, groups: string[] = []) => ({
   email,
@@ -55,7 +31,7 @@ const requireOther = ({ name }: Identity, email: string): void => {
 const emailIn = ({ member = '' }: Record<string, string>): string => member.toLowerCase();
 
 /** Members of the console: the users of its pool, whose groups are their roles. */
-export const memberHandlers = ({ members, projects }: Parts) => {
+export const memberHandlers = ({ members, projects }: OperationParts) => {
   /** @throws ApiError 404 without a pool, 503 if it fails */
   const withPool = async <T>(use: (pool: Members) => Promise<T>): Promise<T> => {
     if (!members) {

@@ -1,10 +1,8 @@
 import { type MetricKind, namesOf, OTHER } from '../history/metric-sums.ts';
 import { type ProjectMetrics, readMetrics } from '../history/read-metrics.ts';
 import { SUM_NAMES } from '../history/sums.ts';
-import type { HistoryStore } from '../stores/history-store.ts';
-import type { Plan, PlanStore } from '../stores/plan-store.ts';
-import type { Project, ProjectStore } from '../stores/project-store.ts';
-import type { Clock } from '../support/clock.ts';
+import type { Plan } from '../stores/plan-store.ts';
+import type { Project } from '../stores/project-store.ts';
 import {
   formatOpenMetrics,
   type MetricFamily,
@@ -12,18 +10,10 @@ import {
 } from '../support/open-metrics.ts';
 import { dollarsOf } from '../support/public-usage.ts';
 import type { Operation } from './operation.ts';
-import { type LimitParts, readAccountLimits } from './provider-limits.ts';
-import { limitFamilies, type QuotaParts, quotaFamilies } from './quota-families.ts';
-import { type BreakerParts, placedTargets, readTargetStates } from './targets.ts';
-
-type Parts = BreakerParts &
-  LimitParts &
-  QuotaParts & {
-    projects: Pick<ProjectStore, 'listProjects'>;
-    plans: Pick<PlanStore, 'listPlans'>;
-    history: Pick<HistoryStore, 'readMetrics' | 'findTotalMetrics' | 'readProgress'>;
-    clock: Clock;
-  };
+import type { OperationParts } from './parts.ts';
+import { readAccountLimits } from './provider-limits.ts';
+import { limitFamilies, quotaFamilies } from './quota-families.ts';
+import { placedTargets, readTargetStates } from './targets.ts';
 
 /** Projects and plans with series of their own; later ones are added up as `other`. */
 const MAX_LISTED = 100;
@@ -161,7 +151,7 @@ const planFamilies = (plans: Plan[]): MetricFamily[] => {
  * What the history has counted, as counters that never begin again, and the state of targets. A read costs three items
  * a project; no record is read unless what providers stated is asked for.
  */
-export const createMetrics = (parts: Parts) => {
+export const createMetrics = (parts: OperationParts) => {
   const { projects, plans, history, clock } = parts;
   const read = (async ({ query }) => {
     const listed = (await projects.listProjects()).toSorted(byAge);

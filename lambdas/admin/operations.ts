@@ -15,6 +15,7 @@ import { memberHandlers } from './members.ts';
 import { createMetrics } from './metrics.ts';
 import { type AdminRoute, routesOf } from './operation.ts';
 import { createOverview } from './overview.ts';
+import type { OperationParts } from './parts.ts';
 import { planHandlers } from './plans.ts';
 import { projectHandlers } from './projects.ts';
 import { usageHandlers } from './quota-usage.ts';
@@ -61,9 +62,6 @@ type BodyIn<Reply> = Reply extends { body: infer Body } ? Body : never;
 
 /** CONTRACT with console/: what an operation replies. */
 export type ReplyOf<Name extends OperationName> = BodyIn<Awaited<ReturnType<Handlers[Name]>>>;
-
-/** What the operations need. */
-export type OperationParts = All<Parameters<Factory>[0]>;
 
 /** Does not compile without a function for each row of `OPERATIONS`. */
 export const createOperations = (parts: OperationParts): AdminRoute[] =>

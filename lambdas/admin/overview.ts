@@ -3,12 +3,13 @@ import { namedIn } from '../history/read-who.ts';
 import { StoreUnavailable, UnreadableItem } from '../stores/store-unavailable.ts';
 import { DAY_MS, dayOf } from '../support/clock.ts';
 import { ApiError } from '../support/errors.ts';
-import { type HistoryParts, limitRows } from './history.ts';
+import { limitRows } from './history.ts';
 import type { Operation } from './operation.ts';
-import { type PlanParts, planHandlers } from './plans.ts';
-import { type ProjectParts, projectHandlers, projectsSeenBy } from './projects.ts';
-import { createReadCounts, type KeyUsage, type QuotaParts } from './quota-usage.ts';
-import { type RequestParts, requestHandlers } from './requests.ts';
+import type { OperationParts } from './parts.ts';
+import { planHandlers } from './plans.ts';
+import { projectHandlers, projectsSeenBy } from './projects.ts';
+import { createReadCounts, type KeyUsage } from './quota-usage.ts';
+import { requestHandlers } from './requests.ts';
 
 /** Days that are shown, and as many before them to compare with. */
 const DAYS = 14;
@@ -36,10 +37,8 @@ const shareOf = ({ used = 0, quota }: KeyUsage): number =>
 
 const isUsable = ({ status }: KeyUsage): boolean => status !== 'revoked' && status !== 'expired';
 
-type Parts = HistoryParts & QuotaParts & RequestParts & ProjectParts & PlanParts;
-
 /** What the first page of the console shows, in one response: a section each of usage, keys and failed requests. */
-export const createOverview = (parts: Parts) => {
+export const createOverview = (parts: OperationParts) => {
   const { history, projects, clock } = parts;
   const [projectLists, planLists, requests] = [
     projectHandlers(parts),

@@ -1,14 +1,11 @@
-import type { CheckModels } from '../catalog/scope.ts';
 import type { Change } from '../stores/audit-store.ts';
-import type { PlanStore } from '../stores/plan-store.ts';
 import { notFound } from '../support/errors.ts';
 import { changedBy, withoutNulls } from './input.ts';
 import type { Operation } from './operation.ts';
+import type { OperationParts } from './parts.ts';
 import { changedMeanwhile, conflict } from './roles.ts';
 
-export type PlanParts = { plans: PlanStore; checkModels: CheckModels };
-
-export const planHandlers = ({ plans, checkModels }: PlanParts) => {
+export const planHandlers = ({ plans, checkModels }: OperationParts) => {
   const list = (async () => {
     const data = (await plans.listPlans()).toSorted((a, b) => (a.id < b.id ? -1 : 1));
     return { status: 200, body: { data } };

@@ -1,11 +1,12 @@
 import type { Change } from '../stores/audit-store.ts';
 import type { PlanStore } from '../stores/plan-store.ts';
 import type { Project, ProjectStore } from '../stores/project-store.ts';
-import { type Clock, formatInstant } from '../support/clock.ts';
+import { formatInstant } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { changedBy } from './input.ts';
 import type { Operation } from './operation.ts';
+import type { OperationParts } from './parts.ts';
 import { changedMeanwhile, conflict, type Identity, maySee, projectNotFound } from './roles.ts';
 
 export const publicProject = ({ id, createdAt, deletedAt, maxKeys, ...project }: Project) => ({
@@ -57,13 +58,7 @@ export const projectsSeenBy = async (
   return [project];
 };
 
-export type ProjectParts = {
-  projects: ProjectStore;
-  plans: Pick<PlanStore, 'findPlan'>;
-  clock: Clock;
-};
-
-export const projectHandlers = ({ projects, plans, clock }: ProjectParts) => {
+export const projectHandlers = ({ projects, plans, clock }: OperationParts) => {
   const list = (async ({ identity }) => {
     const all = await projects.listProjects();
     const data = all.filter(({ id, deletedAt }) => deletedAt === undefined && maySee(identity, id));

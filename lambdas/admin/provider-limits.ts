@@ -1,18 +1,13 @@
 import { accountOf } from '../catalog/account.ts';
 import type { Target } from '../catalog/catalog.ts';
 import { limitsIn } from '../protocols/provider-limits.ts';
-import type { ProjectStore } from '../stores/project-store.ts';
-import type { RecordStore } from '../stores/record-store.ts';
 import { mergeDescending } from '../support/async-lists.ts';
-import { type Clock, formatInstant, HOUR_MS } from '../support/clock.ts';
+import { formatInstant, HOUR_MS } from '../support/clock.ts';
 import { type Check, ok, warning } from './check.ts';
-import type { QuotaParts, QuotaState } from './quota-families.ts';
+import type { AdminParts, OperationParts } from './parts.ts';
+import type { QuotaState } from './quota-families.ts';
 
-export type LimitParts = {
-  projects: Pick<ProjectStore, 'listProjects'>;
-  records: Pick<RecordStore, 'listRecords'>;
-  clock: Clock;
-};
+type Parts = Pick<AdminParts, 'projects' | 'records' | 'clock'>;
 
 /** What a provider's latest response stated of its limits. */
 type Seen = { limits: string; limits_at: string };
@@ -21,7 +16,7 @@ type Seen = { limits: string; limits_at: string };
 const MAX_RECORDS = 500;
 
 /** By `upstream/model`: no environment writes more for it than the records of its requests. */
-export const readLimitsSeen = async (parts: LimitParts): Promise<Map<string, Seen>> => {
+export const readLimitsSeen = async (parts: Parts): Promise<Map<string, Seen>> => {
   const { projects, records, clock } = parts;
   const range = { from: clock.now() - HOUR_MS, to: clock.now() + 1_000 };
   const sources = (await projects.listProjects()).map(({ id: projectId }) =>
@@ -45,7 +40,7 @@ export type AccountLimits = Seen & { name: string; place: string };
 
 /** The same by account and model, whose targets share limits: of the target that was called last. */
 export const readAccountLimits = async (
-  parts: LimitParts,
+  parts: Parts,
   placed: { place: string; target: Target }[],
 ): Promise<AccountLimits[]> => {
   const seen = await readLimitsSeen(parts);
@@ -75,7 +70,9 @@ export const checkLimits = async (
 };
 
 /** What waits for quotas that targets declare, and what may be sent now. */
-export const checkQuotas = async ({ readQuotas }: QuotaParts): Promise<Check[]> => {
+export const checkQuotas = async ({
+  readQuotas,
+}: Pick<OperationParts, 'readQuotas'>): Promise<Check[]> => {
   const all = await readQuotas().catch((): QuotaState[] => []);
   return all.map(({ quota, limits, left, waiting }) => {
     const amounts = Object.entries(limits).map(

@@ -10,8 +10,6 @@ export type QuotaState = {
   waiting: number;
 };
 
-export type QuotaParts = { readQuotas(): Promise<QuotaState[]> };
-
 /** As many series as the catalog declares quotas of up to four kinds; none without any. */
 export const quotaFamilies = (states: QuotaState[]): MetricFamily[] => {
   if (states.length === 0) return [];

@@ -1,26 +1,18 @@
 import { limitPlan } from '../keys/authenticate.ts';
 import { periodOf } from '../metering/limits.ts';
 import { createReadSnapshot, createReaper } from '../metering/quota-usage.ts';
-import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
-import type { MeterStore, UsageSnapshot } from '../stores/meter-store.ts';
-import type { Plan, PlanStore, UnreadablePlan } from '../stores/plan-store.ts';
-import type { ProjectStore } from '../stores/project-store.ts';
+import type { KeyRecord } from '../stores/key-store.ts';
+import type { UsageSnapshot } from '../stores/meter-store.ts';
+import type { Plan, UnreadablePlan } from '../stores/plan-store.ts';
 import { UnreadableItem } from '../stores/store-unavailable.ts';
-import { type Clock, formatInstant, minuteOf } from '../support/clock.ts';
-import type { Log } from '../support/log.ts';
+import { formatInstant, minuteOf } from '../support/clock.ts';
 import { readKeyPage } from './keys.ts';
 import type { Operation } from './operation.ts';
+import type { AdminParts } from './parts.ts';
 import { requireProject } from './projects.ts';
 import { publicKey } from './public-key.ts';
 
-export type QuotaParts = {
-  keys: Pick<KeyStore, 'findKeyById' | 'readKeys'>;
-  plans: Pick<PlanStore, 'listPlans'>;
-  projects: Pick<ProjectStore, 'findProject'>;
-  meters: Pick<MeterStore, 'readUsage' | 'reap'>;
-  clock: Clock;
-  log: Log;
-};
+type Parts = Pick<AdminParts, 'keys' | 'plans' | 'projects' | 'meters' | 'clock' | 'log'>;
 
 const countsOf = (
   plan: Plan,
@@ -45,7 +37,7 @@ export type KeyUsage = Pick<ReturnType<typeof publicKey>, 'id' | 'name' | 'statu
 } & Partial<ReturnType<typeof countsOf>>;
 
 /** Reads the row of a key under a plan; units of dead processes are refunded first. */
-const createReadRow = ({ meters, log }: QuotaParts) => {
+const createReadRow = ({ meters, log }: Parts) => {
   const readSnapshot = createReadSnapshot({
     store: meters,
     reaper: createReaper({ store: meters, log }),
@@ -73,7 +65,7 @@ const createReadRow = ({ meters, log }: QuotaParts) => {
 };
 
 /** Rows of keys; of ids unknown ones are left out. */
-export const createReadCounts = (parts: QuotaParts) => {
+export const createReadCounts = (parts: Parts) => {
   const { keys, plans, clock } = parts;
   const readRow = createReadRow(parts);
   return async (project: string, wanted: readonly (KeyRecord | string)[]): Promise<KeyUsage[]> => {
@@ -95,7 +87,7 @@ export const createReadCounts = (parts: QuotaParts) => {
  * `list` returns one row per key, a page at a time: the reads of a response do not grow with the project. A rotated
  * key and its successor share a meter and therefore their counts: rows with the same `meter` must not be added.
  */
-export const usageHandlers = (parts: QuotaParts) => {
+export const usageHandlers = (parts: Parts) => {
   const { keys, projects, clock } = parts;
   const readCounts = createReadCounts(parts);
   const list = (async ({ parameters: { project = '' }, query }) => {

@@ -1,5 +1,5 @@
 import type { KeyStore } from '../stores/key-store.ts';
-import type { Attempt, RecordPlace, RecordStore, RequestRecord } from '../stores/record-store.ts';
+import type { Attempt, RecordPlace, RequestRecord } from '../stores/record-store.ts';
 import { mergeDescending } from '../support/async-lists.ts';
 import { DAY_MS, formatInstant } from '../support/clock.ts';
 
@@ -54,8 +54,6 @@ export const readKeyNames = async (
   const names = new Map(await Promise.all([...projectOf].map(read)));
   return (keyId = ''): string | null => names.get(keyId) ?? null;
 };
-
-export type RecentRecords = Pick<RecordStore, 'listRecords' | 'listRefused'>;
 
 /** The target of an attempt, as breakers and lists name it. */
 export const targetOf = ({ upstream, model }: Attempt): string => `${upstream}/${model}`;

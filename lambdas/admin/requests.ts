@@ -1,31 +1,20 @@
 import { findTurnBefore } from '../records/explain-cache.ts';
 import { recordForOperator, summaryOf } from '../records/public-record.ts';
 import { publicRefused, refusedSummaryOf } from '../records/public-refused.ts';
-import type { KeyStore } from '../stores/key-store.ts';
-import type { ProjectStore } from '../stores/project-store.ts';
-import type { RecordStore, RefusedRequest, RequestRecord, Who } from '../stores/record-store.ts';
+import type { RefusedRequest, RequestRecord, Who } from '../stores/record-store.ts';
 import { mergeDescending } from '../support/async-lists.ts';
-import { type Clock, DAY_MS } from '../support/clock.ts';
+import { DAY_MS } from '../support/clock.ts';
 import { notFound } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { MAX_RECORD_DAYS } from '../tables.ts';
 import { keptRange } from './input.ts';
 import type { Operation } from './operation.ts';
 import { readPage } from './page.ts';
+import type { OperationParts } from './parts.ts';
 import { projectsSeenBy } from './projects.ts';
 import type { RequestQuery } from './queries.ts';
 import { placeOf, readKeyNames } from './recent.ts';
 import { type Identity, seesAll } from './roles.ts';
-
-export type RequestParts = {
-  records: Pick<
-    RecordStore,
-    'findSealKey' | 'findRecord' | 'findRefused' | 'listRecords' | 'listRefused'
-  >;
-  projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
-  keys: Pick<KeyStore, 'findKeyById' | 'listKeys'>;
-  clock: Clock;
-};
 
 /** With a unit or without. */
 type Listed = RequestRecord | RefusedRequest;
@@ -62,7 +51,7 @@ const hasEnd = (listed: Listed, { model, target, error, fault }: RequestQuery): 
 /** Where requests without a known key are: of no project. */
 const NO_PROJECT = '';
 
-export const requestHandlers = ({ records, projects, keys, clock }: RequestParts) => {
+export const requestHandlers = ({ records, projects, keys, clock }: OperationParts) => {
   /** Of all that the identity may see, those without a known key included. */
   const allSeenBy = async (identity: Identity): Promise<string[]> => [
     ...(await projectsSeenBy(projects, identity)),

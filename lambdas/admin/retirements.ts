@@ -1,21 +1,15 @@
 import type { Model } from '../catalog/catalog.ts';
 import { rowsIn } from '../history/read-usage.ts';
-import type { HistoryStore } from '../stores/history-store.ts';
-import type { ProjectStore } from '../stores/project-store.ts';
-import { type Clock, DAY_MS, dayOf } from '../support/clock.ts';
+import { DAY_MS, dayOf } from '../support/clock.ts';
 import { type Check, failed, ok, warning } from './check.ts';
+import type { AdminParts } from './parts.ts';
 
-export type RetirementParts = {
-  models: Model[];
-  projects: Pick<ProjectStore, 'listProjects'>;
-  history: Pick<HistoryStore, 'readRows'>;
-  clock: Clock;
-};
+type Parts = Pick<AdminParts, 'models' | 'projects' | 'history' | 'clock'>;
 
 const WEEK_MS = 7 * DAY_MS;
 
 /** How many keys have used each model with a date of retirement in the last week; reads nothing if there is none. */
-export const readKeysUsing = async (parts: RetirementParts): Promise<Map<string, number>> => {
+export const readKeysUsing = async (parts: Parts): Promise<Map<string, number>> => {
   const { models, projects, history, clock } = parts;
   const keys = new Map(
     models.flatMap(({ id, retires }) => (retires ? [[id, new Set<string>()] as const] : [])),
@@ -70,7 +64,7 @@ const checkDate = (
 };
 
 /** Names the models that are or will be retired, with the keys that still use them. */
-export const checkRetirements = async (parts: RetirementParts): Promise<Check[]> => {
+export const checkRetirements = async (parts: Parts): Promise<Check[]> => {
   // A table that cannot be read has a separate check.
   const keys = await readKeysUsing(parts).catch(() => new Map<string, number>());
   const now = parts.clock.now();

@@ -3,11 +3,11 @@ import type { Generation, GenerationRequest, ResponseMeta } from '../protocols/g
 import { callerProtocols, upstreamProtocols } from '../protocols/protocols.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../protocols/rejections/upstream-error.ts';
 import { collect } from '../protocols/streams/collect.ts';
-import type { Clock } from '../support/clock.ts';
-import type { UpstreamSecrets } from '../upstreams/secrets.ts';
-import type { Upstream } from '../upstreams/upstream.ts';
 import type { CALLS } from './input.ts';
+import type { AdminParts } from './parts.ts';
 import { compareRetirement } from './stated-retirement.ts';
+
+type Parts = Pick<AdminParts, 'upstream' | 'secrets' | 'clock'>;
 
 export type CallName = (typeof CALLS)[number];
 
@@ -90,12 +90,6 @@ const encode = (generation: Generation, request: GenerationRequest): void => {
   for (const protocol of Object.values(callerProtocols)) {
     protocol.encodeResponse(generation, request, META);
   }
-};
-
-type Parts = {
-  upstream: Pick<Upstream, 'open'>;
-  secrets: Pick<UpstreamSecrets, 'get'>;
-  clock: Clock;
 };
 
 /** Makes one call to one target, without breakers and failover. Never throws for a failure of the target. */

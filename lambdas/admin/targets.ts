@@ -1,12 +1,13 @@
 import type { Model, Target } from '../catalog/catalog.ts';
-import type { BreakerState, BreakerStore } from '../stores/breaker-store.ts';
+import type { BreakerState } from '../stores/breaker-store.ts';
 import { formatInstant } from '../support/clock.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { placeOf } from './check.ts';
 import { CALLS } from './input.ts';
 import type { Operation } from './operation.ts';
-import { type LimitParts, readLimitsSeen } from './provider-limits.ts';
-import { publicRetirement, type RetirementParts, readKeysUsing } from './retirements.ts';
+import type { OperationParts } from './parts.ts';
+import { readLimitsSeen } from './provider-limits.ts';
+import { publicRetirement, readKeysUsing } from './retirements.ts';
 import { hasList } from './stated-retirement.ts';
 
 export type Placed = { place: string; model: Model; target: Target };
@@ -55,15 +56,11 @@ const publicTarget = ({ place, model, target }: Placed, keysUsing: Map<string, n
   ...publicRetirement(model, keysUsing.get(model.id)),
 });
 
-export type BreakerParts = Pick<RetirementParts, 'models' | 'clock'> & {
-  breakers: Pick<BreakerStore, 'readBreaker'>;
-};
-
 // As `nameOf` of catalog/catalog.ts.
 const nameOf = ({ target }: Placed): string => `${target.upstream}/${target.model}`;
 
 /** Health by target; models may share one. */
-export const readTargetStates = async (parts: BreakerParts): Promise<Map<string, Health>> => {
+export const readTargetStates = async (parts: OperationParts): Promise<Map<string, Health>> => {
   const { models, breakers, clock } = parts;
   const read = async (name: string) =>
     [name, healthOf(await breakers.readBreaker(name), clock.now())] as const;
@@ -71,7 +68,7 @@ export const readTargetStates = async (parts: BreakerParts): Promise<Map<string,
 };
 
 /** The catalog's targets in the order of failover, with the state of their breakers and their prices. */
-export const createListTargets = (parts: RetirementParts & LimitParts & BreakerParts) => {
+export const createListTargets = (parts: OperationParts) => {
   const list = (async () => {
     const placed = placedTargets(parts.models);
     const [states, keysUsing, limits] = await Promise.all([

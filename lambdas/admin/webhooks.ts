@@ -1,12 +1,11 @@
 import type { Change } from '../stores/audit-store.ts';
-import type { ProjectStore } from '../stores/project-store.ts';
 import type { Webhook, WebhookStore } from '../stores/webhook-store.ts';
-import { type Clock, DAY_MS, formatInstant } from '../support/clock.ts';
+import { DAY_MS, formatInstant } from '../support/clock.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
-import type { RandomBytes } from '../support/ids.ts';
 import { namesInner } from '../webhooks/post.ts';
 import { mintSigningSecret } from '../webhooks/sign.ts';
 import type { Operation } from './operation.ts';
+import type { OperationParts } from './parts.ts';
 import { requireProject } from './projects.ts';
 
 /** Both secrets sign for so long after a change, in which its receiver learns the new one. */
@@ -37,14 +36,7 @@ const checkUrl = (text: string, mayReachInner: boolean): void => {
 };
 
 /** The address to which the events of a project's background responses are sent, and the secret that signs them. */
-export const webhookHandlers = (parts: {
-  projects: Pick<ProjectStore, 'findProject'>;
-  openWebhooks?: (() => WebhookStore) | undefined;
-  /** Whether an address may be of this machine and its network, and without TLS. @default false */
-  mayReachInner?: boolean | undefined;
-  clock: Clock;
-  randomBytes: RandomBytes;
-}) => {
+export const webhookHandlers = (parts: OperationParts) => {
   const { projects, mayReachInner = false, clock, randomBytes } = parts;
   const open = (): WebhookStore => {
     if (parts.openWebhooks) return parts.openWebhooks();

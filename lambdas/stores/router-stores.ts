@@ -1,11 +1,12 @@
 import type { AnswerStore } from './answer-store.ts';
+import type { AuditStore } from './audit-store.ts';
 import type { BreakerStore } from './breaker-store.ts';
 import type { BudgetStore } from './budget-store.ts';
 import type { CancelStore } from './cancel-store.ts';
 import type { HistoryStore } from './history-store.ts';
 import type { KeyStore } from './key-store.ts';
 import type { LessonStore } from './lesson-store.ts';
-import type { RequestMeters, ReservedUnits } from './meter-store.ts';
+import type { MeterStore, RequestMeters, ReservedUnits } from './meter-store.ts';
 import type { PlanStore } from './plan-store.ts';
 import type { ReceiptStore } from './receipt-store.ts';
 import type { RecordStore } from './record-store.ts';
@@ -53,4 +54,15 @@ export type RouterStores = {
    * @default none: no capacity is checked
    */
   openShares?: (() => ShareStore) | undefined;
+};
+
+/** All of them, as the admin function and local routers use them. */
+export type Stores = RouterStores & {
+  keys: KeyStore;
+  plans: PlanStore;
+  meters: MeterStore & ReservedUnits;
+  budgets: BudgetStore;
+  records: RecordStore;
+  history: HistoryStore;
+  audit: AuditStore;
 };

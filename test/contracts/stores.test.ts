@@ -3,8 +3,8 @@ import type { DynamoClient } from '../../lambdas/stores/dynamo/dynamo-client.ts'
 import { createBank } from '../../lambdas/stores/dynamo/meter-bank.ts';
 import { SHARDING } from '../../lambdas/stores/dynamo/meter-shards.ts';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
-import type { Stores } from '../../lambdas/stores/dynamo/stores.ts';
 import { createTable } from '../../lambdas/stores/dynamo/table.ts';
+import type { Stores } from '../../lambdas/stores/router-stores.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { storesOn, TABLE_NAMES } from '../support/dynamo.ts';
 import { createSdkClient } from '../support/sdk-client.ts';

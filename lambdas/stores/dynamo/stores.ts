@@ -5,14 +5,7 @@ import { createDynamoWebhookStore } from '#late/webhook-store';
 import { atFirstCall } from '../../support/at-first-call.ts';
 import type { TableName } from '../../tables.ts';
 import type { BodyStore } from '../answer-store.ts';
-import type { AuditStore } from '../audit-store.ts';
-import type { BudgetStore } from '../budget-store.ts';
-import type { HistoryStore } from '../history-store.ts';
-import type { KeyStore } from '../key-store.ts';
-import type { MeterStore, ReservedUnits } from '../meter-store.ts';
-import type { PlanStore } from '../plan-store.ts';
-import type { RecordStore } from '../record-store.ts';
-import type { RouterStores } from '../router-stores.ts';
+import type { RouterStores, Stores } from '../router-stores.ts';
 import { createDynamoAuditStore } from './audit-store.ts';
 import { createDynamoBreakerStore } from './breaker-store.ts';
 import { createDynamoBudgetStore } from './budgets/budget-store.ts';
@@ -26,16 +19,6 @@ import { createDynamoPlanReader, createDynamoPlanStore } from './plan-store.ts';
 import { createDynamoReceiptStore } from './receipt-store.ts';
 import { createDynamoRecordStore, createDynamoRecordWriter } from './record-store.ts';
 import { createDynamoThresholdStore } from './threshold-store.ts';
-
-export type Stores = RouterStores & {
-  keys: KeyStore;
-  plans: PlanStore;
-  meters: MeterStore & ReservedUnits;
-  budgets: BudgetStore;
-  records: RecordStore;
-  history: HistoryStore;
-  audit: AuditStore;
-};
 
 /** The physical names of the router's tables; only the admin function uses projects. */
 export type RouterTables = Record<Exclude<TableName, 'projects' | 'answers'>, string> & {

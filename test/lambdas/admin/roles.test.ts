@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { createOperations, type OperationParts } from '../../../lambdas/admin/operations.ts';
+import { createOperations } from '../../../lambdas/admin/operations.ts';
+import type { OperationParts } from '../../../lambdas/admin/parts.ts';
 import { type AdminBench, adminOn, OPERATOR, userIn } from '../../support/admin-bench.ts';
 import { startDynamo, type TestDynamo } from '../../support/dynamo.ts';
 

@@ -1,0 +1,86 @@
+import type { Calibration, Receipt } from '../catalog/calibrate.ts';
+import type { Model, Target } from '../catalog/catalog.ts';
+import type { presetOf } from '../catalog/preset-age.ts';
+import type { CheckModels } from '../catalog/scope.ts';
+import type { HistoryJob } from '../history/history-job.ts';
+import type { KeyLifecycle } from '../keys/lifecycle.ts';
+import type { StateMode } from '../stores/plan-store.ts';
+import type { ProjectStore } from '../stores/project-store.ts';
+import type { Stores } from '../stores/router-stores.ts';
+import type { Clock } from '../support/clock.ts';
+import type { RandomBytes } from '../support/ids.ts';
+import type { Log } from '../support/log.ts';
+import type { UpstreamSecrets } from '../upstreams/secrets.ts';
+import type { Upstream } from '../upstreams/upstream.ts';
+import type { QuotaState } from './quota-families.ts';
+
+/** A user of the console. */
+export type User = { email: string; status: 'invited' | 'active' | 'disabled'; invitedAt: number };
+type Page = { users: User[]; nextToken: string | undefined };
+
+/** Users of the console and their groups; implemented by `createUserPool` (aws/user-pool.ts). @throws Error */
+export type Members = {
+  /** Users whose address begins with a text. */
+  listUsers(prefix: string, token?: string): Promise<Page>;
+  listGroup(group: string, token?: string): Promise<Page>;
+  /** Undefined if there is no such user. */
+  groupsOf(email: string): Promise<string[] | undefined>;
+  invite(email: string): Promise<'sent' | 'sent again' | 'none'>;
+  /** Whether the user whom an address names owns it. */
+  isVerified(email: string): Promise<boolean>;
+  addToGroup(email: string, group: string): Promise<void>;
+  removeFromGroup(email: string, group: string): Promise<void>;
+  removeUser(email: string): Promise<void>;
+};
+
+export type Admission = {
+  projectId: string;
+  planId: string;
+  keyId: string;
+  /** A successor takes the place of a key: the project's number of keys does not limit it. */
+  isSuccessor?: boolean;
+};
+
+/** Reserves the place of a key before it is written. @throws ApiError 400, 404, 409 */
+export type AdmitKey = (admission: Admission) => Promise<void>;
+
+/** What the admin API needs of its composition root (create-admin.ts). */
+export type AdminParts = Pick<
+  Stores,
+  'keys' | 'plans' | 'meters' | 'budgets' | 'records' | 'history' | 'audit' | 'openWebhooks'
+> & {
+  /** The router's catalog: plans may name only these models. */
+  models: Model[];
+  projects: ProjectStore;
+  breakers: Pick<Stores['breakers'], 'readBreaker'>;
+  lessons: Pick<Stores['lessons'], 'readLessons'>;
+  /** @default the quotas of providers have no metrics */
+  openShares?: Stores['openShares'];
+  /** The stage's, for plans without one. @default off */
+  stateMode?: StateMode | undefined;
+  /** For the doctor's calls to targets. */
+  secrets: Pick<UpstreamSecrets, 'get'>;
+  upstream: Pick<Upstream, 'open'>;
+  /** Whether webhooks may have addresses of this machine and its network, without TLS too. @default false */
+  mayReachInner?: boolean | undefined;
+  /** Users of the console. @default none: the loopback address needs no sign-in */
+  members?: Members | undefined;
+  log: Log;
+  clock: Clock;
+  randomBytes: RandomBytes;
+  /** When the records of all earlier requests are written. @default an hour ago */
+  settledUntil?: (() => number) | undefined;
+};
+
+/** What its operations need. */
+export type OperationParts = AdminParts & {
+  reconcileProject: HistoryJob['reconcile'];
+  lifecycle: KeyLifecycle;
+  checkModels: CheckModels;
+  presetOf: typeof presetOf;
+  readQuotas(): Promise<QuotaState[]>;
+  /** Fits a target's framing to receipts; undefined if they are too few. */
+  calibrate(receipts: Receipt[], target: Target): Calibration | undefined;
+  admitKey: AdmitKey;
+  newKeyId(): string;
+};
