@@ -2,9 +2,10 @@ import type { UsageSums } from '../api/types.ts';
 import { costText, count, dollars, percent, plural, shortCount } from '../parts/format.ts';
 import { type Column, figures, Table } from '../parts/table.tsx';
 
-/** `+12 %` to the sum of as many days before. */
+/** `+12 %` to the sum of as many days before; from ten times on, how many times it is. */
 const changeOf = (now: number, before: number): string => {
   if (before === 0) return now === 0 ? 'none before either' : 'none in the period before';
+  if (now >= 10 * before) return `${count(Math.round(now / before))} times the period before`;
   const percents = Math.round((100 * (now - before)) / before);
   return `${percents > 0 ? '+' : ''}${percents} % to the period before`;
 };

@@ -116,6 +116,22 @@ test('the usage of this month and of the last one has a bar for each of their UT
   });
 });
 
+test('the sums of the usage are compared with those of as many days before', async () => {
+  await withTab('#/usage', async ({ page }) => {
+    const DAY_MS = 86_400_000;
+    const [card, range] = [page.locator('.card').first(), page.getByText('7 days', { exact: true })];
+    for (const [days, change] of [
+      [3, 'none in the period before'],
+      [7, '-100 % to the period before'],
+    ] as const) {
+      await page.clock.setFixedTime(Date.now() + days * DAY_MS);
+      await page.getByText('30 days', { exact: true }).click();
+      await range.click();
+      await card.getByText(change).waitFor();
+    }
+  });
+});
+
 test('the sums of the usage agree by day, model and key', async () => {
   await withTab('#/usage', async ({ page }) => {
     const totals = [];
