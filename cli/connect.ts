@@ -15,7 +15,10 @@ Prints the configuration of a client: ${Object.keys(CLIENTS).join(', ')}.
   --model ID     a model of the router (default: the first that the key may use)
   --write        write the client's file, unless there is one
   --folder DIR   folder of the project, for files that belong to one (default: .)
+  --json         print the configuration as JSON: variables, file, code
   --help         print this text
+
+Example: ${PROGRAM.connect} claude --model aurora/scribe-1
 
 The key is read from the environment variable ${KEY} and is never printed or written.`;
 
@@ -24,6 +27,7 @@ const OPTIONS = {
   model: { type: 'string' },
   write: { type: 'boolean', default: false },
   folder: { type: 'string', default: '.' },
+  json: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 } as const;
 
@@ -98,10 +102,10 @@ const run = async (args: string[]): Promise<string> => {
     throw new CliError(2, `Missing environment variable: ${KEY}, an API key of the router.`);
   const url = values.url.replace(/\/$/, '').replace(/\/v1$/, '');
   const configuration = client(await findConnection(url, { key, model: values.model }));
-  if (!values.write) return textOf(configuration);
   const { file } = configuration;
-  const done = '# Wrote nothing: this client is configured without a file.';
-  return textOf(configuration, file ? write(file, values.folder) : done);
+  const nothing = '# Wrote nothing: this client is configured without a file.';
+  const done = values.write ? (file ? write(file, values.folder) : nothing) : undefined;
+  return values.json ? JSON.stringify(configuration) : textOf(configuration, done);
 };
 
 run(process.argv.slice(2))

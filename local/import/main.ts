@@ -24,6 +24,8 @@ Writes catalog.json, secrets.json and plans.json, and prints what has no counter
   --json           print the report as JSON
   --help           print this text
 
+Example: ${PROGRAM.import} litellm config.yaml --out imported
+
 Values such as os.environ/NAME are read from the environment.`;
 
 const OPTIONS = {

@@ -34,6 +34,10 @@ describe('connect', () => {
       expect(out).toContain('borealis/swift-2');
       expect(out).toContain('ROUTER_API_KEY');
       expect(out).not.toContain(router().key);
+      const asJson = await connect([name, '--model', 'borealis/swift-2', '--json']);
+      const configuration = JSON.parse(asJson.out);
+      expect(JSON.stringify(configuration)).toContain('borealis/swift-2');
+      for (const part of Object.values(configuration.file ?? {})) expect(out).toContain(part);
     },
   );
 
@@ -67,6 +71,13 @@ describe('connect', () => {
       expect(out).toContain('aurora/scribe-1');
     },
   );
+
+  test('the example of the help is a valid command', async () => {
+    const { out: help } = await connect(['--help']);
+    const [, words = ''] = /^Example: .*? -- (.+)$/m.exec(help) ?? [];
+    const { code, out } = await connect(words.split(' '));
+    expect([code, out]).toEqual([0, expect.stringContaining('ANTHROPIC_BASE_URL')]);
+  });
 
   test('the printed curl command gets a response of the first model', async () => {
     const { out } = await connect(['curl']);
