@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type CDPSession, chromium, type Page } from 'playwright-core';
 import type { LocalRouter } from '../../local/start.ts';
 import { findChromium } from '../../test/browser/find-chromium.ts';
 import { quantile } from '../median.ts';
@@ -36,6 +36,8 @@ const SHOWN = `(text) => new Promise((resolve) => {
   look();
 })`;
 
+type Opened = { page: Page; session: CDPSession };
+
 const shownAt = (page: Page, text: string): Promise<number> =>
   page.evaluate(`(${SHOWN})(${JSON.stringify(text)})`);
 
@@ -65,15 +67,24 @@ const openFirst = async (browser: Browser, url: string, text: string) => {
   }
 };
 
-/** Milliseconds from a change of the address in an open page. */
-const openNext = async (page: Page, hash: string, text: string): Promise<number> => {
+/** Milliseconds of CPU that the thread of a page has used. */
+const cpuOfPage = async (session: CDPSession): Promise<number> => {
+  const { metrics } = await session.send('Performance.getMetrics');
+  return 1_000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN);
+};
+
+/** Milliseconds from a change of the address in an open page, and the CPU of this process with the router and of the page. */
+const openNext = async ({ page, session }: Opened, hash: string, text: string) => {
   await page.evaluate(`location.hash = '#/plans'`);
   await shownAt(page, 'a month');
   await page.waitForLoadState('networkidle');
+  const [before, used] = [await cpuOfPage(session), process.cpuUsage()];
   const start = await page.evaluate<number>(
     `new Promise((resolve) => { location.hash = ${JSON.stringify(hash)}; const at = performance.now(); requestAnimationFrame(() => resolve(at)); })`,
   );
-  return (await shownAt(page, text)) - start;
+  const ms = (await shownAt(page, text)) - start;
+  const { user, system } = process.cpuUsage(used);
+  return { ms, router: (user + system) / 1_000, page: (await cpuOfPage(session)) - before };
 };
 
 /** Until all records are counted. */
@@ -96,15 +107,17 @@ export const viewsOf = async (router: LocalRouter, records: number, pictures?: s
   const errors: string[] = [];
   page.on('pageerror', ({ message }) => errors.push(message));
   await page.goto(`${router.baseUrl}/dashboard#/plans`);
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' });
   console.log(
-    '| View | first, median ms | longest | requests | KB | from another view, median ms | longest |\n|---|---|---|---|---|---|---|',
+    '| View | first, median ms | longest | requests | KB | from another view, median ms | longest | CPU of the router | of the page |\n|---|---|---|---|---|---|---|---|---|',
   );
   for (const [hash, text] of Object.entries(VIEWS)) {
     const first: Awaited<ReturnType<typeof openFirst>>[] = [];
-    const next: number[] = [];
+    const next: Awaited<ReturnType<typeof openNext>>[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       first.push(await openFirst(browser, `${router.baseUrl}/dashboard${hash}`, text));
-      if (hash !== '#/plans') next.push(await openNext(page, hash, text));
+      if (hash !== '#/plans') next.push(await openNext({ page, session }, hash, text));
     }
     if (pictures !== undefined) {
       mkdirSync(pictures, { recursive: true });
@@ -114,7 +127,15 @@ export const viewsOf = async (router: LocalRouter, records: number, pictures?: s
     const times = first.map(({ ms }) => ms);
     const { requests = 0, bytes = 0 } = first.at(-1) ?? {};
     const cells = [quantile(times, 0.5), quantile(times, 1), requests, (bytes / 1_000).toFixed(0)];
-    const later = next.length > 0 ? [quantile(next, 0.5), quantile(next, 1)] : ['–', '–'];
+    const medians = (['ms', 'router', 'page'] as const).map((name) =>
+      quantile(
+        next.map((one) => one[name]),
+        0.5,
+      ),
+    );
+    const [median, ...cpu] = medians;
+    const longest = Math.max(...next.map(({ ms }) => ms));
+    const later = next.length > 0 ? [median, Math.round(longest), ...cpu] : ['–', '–', '–', '–'];
     console.log(`| ${hash} | ${[...cells, ...later].join(' | ')} |`);
   }
   await browser.close();

@@ -119,7 +119,10 @@ test('the usage of this month and of the last one has a bar for each of their UT
 test('the sums of the usage are compared with those of as many days before', async () => {
   await withTab('#/usage', async ({ page }) => {
     const DAY_MS = 86_400_000;
-    const [card, range] = [page.locator('.card').first(), page.getByText('7 days', { exact: true })];
+    const [card, range] = [
+      page.locator('.card').first(),
+      page.getByText('7 days', { exact: true }),
+    ];
     for (const [days, change] of [
       [3, 'none in the period before'],
       [7, '-100 % to the period before'],
