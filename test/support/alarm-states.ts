@@ -76,23 +76,27 @@ type OneSeries = {
   /** Sums and counts of all points before a minute, from the first minute on. */
   sums: Float64Array;
   counts: Uint32Array;
-  points: DataPoint[];
+  /** The values of each minute. */
+  values: number[][];
 };
 
 /** The points of a series by the minute in which they were written, as CloudWatch keeps them. */
 const seriesOfPoints = (points: DataPoint[], first: number, length: number): OneSeries => {
   const sums = new Float64Array(length + 1);
   const counts = new Uint32Array(length + 1);
+  const values: number[][] = [];
   for (const { at, value } of points) {
     const minute = Math.floor(at / MINUTE) - first;
     sums[minute + 1] = (sums[minute + 1] ?? 0) + value;
     counts[minute + 1] = (counts[minute + 1] ?? 0) + 1;
+    values[minute] ??= [];
+    values[minute].push(value);
   }
   for (let minute = 1; minute <= length; minute += 1) {
     sums[minute] = (sums[minute] ?? 0) + (sums[minute - 1] ?? 0);
     counts[minute] = (counts[minute] ?? 0) + (counts[minute - 1] ?? 0);
   }
-  return { sums, counts, points };
+  return { sums, counts, values };
 };
 
 /** Statistics of the minutes from `from` to `to`, which is not included. */
@@ -113,35 +117,37 @@ const createStatistics = (points: DataPoint[]) => {
     const [begin, end] = [within(from), within(to)];
     if (series.counts[begin] === series.counts[end]) return undefined;
     if (stat === 'Sum') return (series.sums[end] ?? 0) - (series.sums[begin] ?? 0);
-    const values = series.points
-      .filter(({ at }) => at >= from * MINUTE && at < to * MINUTE)
-      .map(({ value }) => value);
-    return statisticOf(values, stat);
+    return statisticOf(series.values.slice(begin, end).flat(), stat);
   };
 };
 type Statistics = ReturnType<typeof createStatistics>;
 
-type Metered = { seconds: number; valueAt: (statistics: Statistics, end: number) => Value };
+type Metered = {
+  seconds: number;
+  /** The value where FILL has one without data, and whether no metric of the expression has data. */
+  valueAt: (statistics: Statistics, end: number) => { value: Value; isEmpty: boolean };
+};
 
 /** Value of a metric in the period that ends with the minute `end`. */
-const meter = (read: Read): Metered => {
+const meter = (read: Read) => {
   const name = seriesOf(read);
   const { Period: seconds, Stat } = read;
   return {
     seconds,
-    valueAt: (statistics, end) => statistics(name, Stat, [end - seconds / 60, end]),
+    valueAt: (statistics: Statistics, end: number): Value =>
+      statistics(name, Stat, [end - seconds / 60, end]),
   };
 };
 
 /** Value of an alarm's metric or expression in one period; undefined: no data. */
-const meterOf = (
-  properties: unknown,
-  { Metrics, ...alarm }: Alarm,
-  { fillsEmpty }: Unpublished,
-): Metered => {
+const meterOf = (properties: unknown, { Metrics, ...alarm }: Alarm): Metered => {
   if (!Metrics) {
     const Stat = alarm.Statistic ?? alarm.ExtendedStatistic;
-    return meter(Read.parse({ Metric: Metric.parse(properties), Period: alarm.Period, Stat }));
+    const only = meter(
+      Read.parse({ Metric: Metric.parse(properties), Period: alarm.Period, Stat }),
+    );
+    const valueAt: Metered['valueAt'] = (...at) => ({ value: only.valueAt(...at), isEmpty: false });
+    return { seconds: only.seconds, valueAt };
   }
   const reads = Metrics.flatMap((one) =>
     'MetricStat' in one ? [{ id: one.Id, ...meter(one.MetricStat) }] : [],
@@ -151,15 +157,15 @@ const meterOf = (
   const [seconds = 0] = periods;
   if (!expression || more.length > 0 || periods.size !== 1) throw new Error(alarm.AlarmName);
   const evaluate = compileMath(expression.Expression);
-  const valueAt = (statistics: Statistics, end: number): Value => {
+  const valueAt: Metered['valueAt'] = (statistics, end) => {
     const values = new Map(reads.map((one) => [one.id, one.valueAt(statistics, end)]));
     const isEmpty = [...values.values()].every((value) => value === undefined);
-    if (isEmpty && !fillsEmpty) return undefined;
-    return evaluate((name) => {
+    const value = evaluate((name) => {
       if (name === PERIOD) return (end - seconds / 60) * MINUTE;
       if (!values.has(name)) throw new Error(`unknown variable ${name} in ${alarm.AlarmName}`);
       return values.get(name);
     });
+    return { value, isEmpty };
   };
   return { seconds, valueAt };
 };
@@ -172,33 +178,42 @@ const ruleOf = (alarm: Alarm, namespace: string | undefined): AlarmRule => ({
   treatMissing: namespace === 'AWS/DynamoDB' ? 'ignore' : alarm.TreatMissingData,
 });
 
+const Namespaced = z.object({ Namespace: z.string() });
+const compileAlarm = ([logicalId, { Properties }]: [string, { Properties?: unknown }]) => {
+  const alarm = Alarm.parse(Properties);
+  const rule = ruleOf(alarm, Namespaced.safeParse(Properties).data?.Namespace);
+  return { logicalId, id: idOf(alarm.AlarmName), rule, ...meterOf(Properties, alarm) };
+};
+type CompiledAlarm = ReturnType<typeof compileAlarm>;
+
 /** The state of one alarm at the end of each minute: its window slides, so it is evaluated every minute. */
 const statesOf = (
-  properties: unknown,
+  { rule, seconds, valueAt }: CompiledAlarm,
   statistics: Statistics,
   [from, to]: [from: number, to: number],
-  unpublished: Unpublished,
-): AlarmState[] => {
-  const alarm = Alarm.parse(properties);
-  const { seconds, valueAt } = meterOf(properties, alarm, unpublished);
-  const rule = ruleOf(
-    alarm,
-    z.object({ Namespace: z.string() }).safeParse(properties).data?.Namespace,
-  );
+) => {
   const length = seconds / 60;
-  const known = new Map<number, Value>();
-  const at = (end: number): Value => {
-    if (!known.has(end)) known.set(end, valueAt(statistics, end));
-    return known.get(end);
+  const known = new Map<number, ReturnType<Metered['valueAt']>>();
+  const at = (end: number, fillsEmpty: boolean): Value => {
+    let one = known.get(end);
+    if (!one) {
+      one = valueAt(statistics, end);
+      known.set(end, one);
+    }
+    return one.isEmpty && !fillsEmpty ? undefined : one.value;
   };
-  let state: AlarmState = 'OK';
-  return Array.from({ length: to - from }, (_, minute) => {
-    const range = Array.from({ length: rule.periods + unpublished.extraPeriods }, (__, back) =>
-      at(from + minute + 1 - back * length),
-    );
-    state = evaluateAlarm(range.toReversed(), rule, state);
-    return state;
-  });
+  return ({ extraPeriods, fillsEmpty }: Unpublished): AlarmState[] => {
+    const points = rule.periods + extraPeriods;
+    let state: AlarmState = 'OK';
+    return Array.from({ length: to - from }, (_, minute) => {
+      const range: Value[] = [];
+      for (let back = points - 1; back >= 0; back -= 1) {
+        range.push(at(from + minute + 1 - back * length, fillsEmpty));
+      }
+      state = evaluateAlarm(range, rule, state);
+      return state;
+    });
+  };
 };
 
 const Composite = z.object({
@@ -228,44 +243,50 @@ const changesIn = (states: AlarmState[]): number =>
 
 /** Evaluates the alarms of a synthesized template. */
 export const createAlarmStates = (template: Template) => {
-  const alarms = Object.entries(template.findResources('AWS::CloudWatch::Alarm'));
-  const composites = Object.values(template.findResources('AWS::CloudWatch::CompositeAlarm'));
-  const names = [...alarms.map(([, one]) => one), ...composites].map(({ Properties }) =>
-    idOf(z.object({ AlarmName: z.string() }).parse(Properties).AlarmName),
+  const alarms = Object.entries(template.findResources('AWS::CloudWatch::Alarm')).map(compileAlarm);
+  const composites = Object.values(template.findResources('AWS::CloudWatch::CompositeAlarm')).map(
+    ({ Properties }) => {
+      const { AlarmName, AlarmRule: rule } = Composite.parse(Properties);
+      return { id: idOf(AlarmName), inputs: inputsOf(rule) };
+    },
   );
+  const outcomeOf = (byLogicalId: Map<string, AlarmState[]>): Outcome => {
+    const states = new Map(
+      alarms.map(({ logicalId, id }) => [id, byLogicalId.get(logicalId) ?? []]),
+    );
+    for (const { id, inputs } of composites) {
+      const all = inputs.map((input) => byLogicalId.get(input) ?? []);
+      const above = all[0]?.map(
+        (_, minute): AlarmState => (all.some((one) => one[minute] === 'ALARM') ? 'ALARM' : 'OK'),
+      );
+      states.set(id, above ?? []);
+    }
+    const changed = [...states]
+      .map(([id, all]) => [id, changesIn(all)] as const)
+      .filter(([, count]) => count > 0);
+    return {
+      changes: Object.fromEntries(changed),
+      inAlarm: [...states].flatMap(([id, all]) => (all.at(-1) === 'ALARM' ? [id] : [])),
+    };
+  };
   return {
     /** Ids of all alarms, sorted. */
-    ids: names.toSorted(),
-    /** What the alarms do from one instant (ms) to another; all are OK before. */
-    run: (points: DataPoint[], [from, to]: [number, number], unpublished: Unpublished): Outcome => {
+    ids: [...alarms, ...composites].map(({ id }) => id).toSorted(),
+    /** What the alarms do from one instant (ms) to another, for each way of AWS; all are OK before. */
+    run: (
+      points: DataPoint[],
+      [from, to]: [number, number],
+      unpublished: Unpublished[],
+    ): Outcome[] => {
       const minutes: [number, number] = [Math.floor(from / MINUTE), Math.floor(to / MINUTE)];
       const statistics = createStatistics(points);
-      const byLogicalId = new Map(
-        alarms.map(([id, { Properties }]) => [
-          id,
-          statesOf(Properties, statistics, minutes, unpublished),
-        ]),
+      const all = alarms.map((alarm) => ({
+        logicalId: alarm.logicalId,
+        states: statesOf(alarm, statistics, minutes),
+      }));
+      return unpublished.map((way) =>
+        outcomeOf(new Map(all.map(({ logicalId, states }) => [logicalId, states(way)]))),
       );
-      const states = new Map<string, AlarmState[]>();
-      for (const [id, { Properties }] of alarms) {
-        states.set(idOf(Alarm.parse(Properties).AlarmName), byLogicalId.get(id) ?? []);
-      }
-      for (const { Properties } of composites) {
-        const { AlarmName, AlarmRule: rule } = Composite.parse(Properties);
-        const inputs = inputsOf(rule).map((id) => byLogicalId.get(id) ?? []);
-        const above = inputs[0]?.map(
-          (_, minute): AlarmState =>
-            inputs.some((one) => one[minute] === 'ALARM') ? 'ALARM' : 'OK',
-        );
-        states.set(idOf(AlarmName), above ?? []);
-      }
-      const changed = [...states]
-        .map(([id, all]) => [id, changesIn(all)] as const)
-        .filter(([, count]) => count > 0);
-      return {
-        changes: Object.fromEntries(changed),
-        inAlarm: [...states].flatMap(([id, all]) => (all.at(-1) === 'ALARM' ? [id] : [])),
-      };
     },
   };
 };

@@ -318,8 +318,8 @@ describe('the alarm before a retirement', () => {
     (fillsEmpty) => {
       const inAlarm = (days: number) => {
         const [from, to] = [RETIRED + (days - 2) * DAY, RETIRED + days * DAY];
-        const unpublished = { extraPeriods: 2, fillsEmpty };
-        return states.run(runs(from, to), [from, to], unpublished).inAlarm.includes(id);
+        const unpublished = [{ extraPeriods: 2, fillsEmpty }];
+        return states.run(runs(from, to), [from, to], unpublished)[0]?.inAlarm.includes(id);
       };
       expect([-31, -30, -29, -1, 0].map(inAlarm)).toEqual([false, false, true, true, true]);
       expect(inAlarm(1)).toBe(false);
