@@ -1,21 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../lambdas/support/clock.ts';
 import { createLog } from '../../lambdas/support/log.ts';
+import { openStores } from '../../local/local-stores.ts';
 import { type LocalRouter, startLocal } from '../../local/start.ts';
-import { startDynamoStores } from '../support/dynamo-stores.ts';
 import { type Asked, type BudgetLab, dollarsOf, modelsAt, startBudgetLab } from './lab.ts';
 
 let lab: BudgetLab;
 /** Another process of the router on the same tables. */
 let other: LocalRouter;
 beforeAll(async () => {
-  const stores = await startDynamoStores();
+  const stores = openStores(systemClock);
   lab = await startBudgetLab(stores);
   other = await startLocal({
     catalog: modelsAt(lab.provider.url),
     secrets: { secret: 'credential' },
     clock: lab.clock,
     log: createLog((line) => lab.lines.push(line)),
-    stores: stores.connect(),
+    stores: { ...stores, close: async () => undefined },
   });
 });
 afterAll(async () => {

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { TABLE_NAMES } from '../support/dynamo.ts';
 import { LOCAL_AWS } from '../support/local-aws.ts';
-import { scanTables } from '../support/scan-tables.ts';
 import { createDocumentClient } from '../support/sdk-client.ts';
 import { MODEL, type Stage, sendStep, startStage } from '../support/sessions/play.ts';
 
@@ -68,7 +67,7 @@ type Item = { pk: string; sk: string; entry: string; expiresAtSeconds: number };
 
 /** The items of the records table, and what DynamoDB does with those that have expired. */
 const openRecords = async ({ fleet }: Stage) => {
-  const client = createDocumentClient({ ...LOCAL_AWS, endpoint: fleet.tablesUrl });
+  const client = createDocumentClient({ ...LOCAL_AWS, endpoint: fleet.tablesUrl() });
   const TableName = TABLE_NAMES.records;
   const { Items = [] } = await client.send(new ScanCommand({ TableName }));
   return {
@@ -141,7 +140,7 @@ const LOST: Lost[] = [
 
 describe('an explained request of a session', () => {
   test('a turn that reads what the turn before left has lost nothing', async () => {
-    const stage = await startStage({ wire: 'messages', targets: TARGETS });
+    const stage = await startStage({ onDynamo: true, wire: 'messages', targets: TARGETS });
     const first = await ask(stage, base(3));
     stage.clock.advance(20_000);
     const second = await ask(stage, base(4));
@@ -157,7 +156,7 @@ describe('an explained request of a session', () => {
   test.each(LOST)(
     'a hit that is lost is explained by $by',
     async ({ by, words: said, ...lost }) => {
-      const stage = await startStage({ wire: 'messages', targets: TARGETS });
+      const stage = await startStage({ onDynamo: true, wire: 'messages', targets: TARGETS });
       const first = await ask(stage, base(3));
       lost.meanwhile?.(stage);
       const second = await ask(stage, lost.change?.(base(4)) ?? base(4));
@@ -169,7 +168,7 @@ describe('an explained request of a session', () => {
   );
 
   test('tools that an item of the conversation adds are explained as changed tools', async () => {
-    const stage = await startStage({ wire: 'messages' });
+    const stage = await startStage({ onDynamo: true, wire: 'messages' });
     const sendItems = async (input: object[]) => {
       const body = { model: MODEL, tools: [flatTool('read')], input };
       const request = { headers: { 'x-session-id': 'one-session' }, body };
@@ -185,7 +184,7 @@ describe('an explained request of a session', () => {
   });
 
   test('in a long session the changed turn is told to within its group', async () => {
-    const stage = await startStage({ wire: 'messages' });
+    const stage = await startStage({ onDynamo: true, wire: 'messages' });
     await ask(stage, base(70));
     const long = base(71);
     const changed = long.messages.with(101, { role: 'user', content: words(400, 'changed') });
@@ -194,7 +193,7 @@ describe('an explained request of a session', () => {
   });
 
   test('a target that caches by itself is expected to read the whole turn before', async () => {
-    const stage = await startStage({ wire: 'chat' });
+    const stage = await startStage({ onDynamo: true, wire: 'chat' });
     await ask(stage, base(3));
     const held = await explained(stage, await ask(stage, base(4)));
     expect(held.cache?.lost_by).toBeNull();
@@ -204,7 +203,7 @@ describe('an explained request of a session', () => {
   });
 
   test('a turn before that was not cached left nothing to read', async () => {
-    const stage = await startStage({ wire: 'messages' });
+    const stage = await startStage({ onDynamo: true, wire: 'messages' });
     await ask(stage, base(3), { 'x-router-cache': 'off' });
     const { cache } = await explained(stage, await ask(stage, base(4)));
     expect(cache).toMatchObject({ expected_tokens: 0, read_tokens: 0, lost_by: null });
@@ -218,7 +217,7 @@ describe('an explained request of a session', () => {
   ])(
     'an edit that keeps the length of a text, $place, is found although most steps sum their latest turns only',
     async ({ turns, turn, at }) => {
-      const stage = await startStage({ wire: 'messages' });
+      const stage = await startStage({ onDynamo: true, wire: 'messages' });
       const long = (count: number) => {
         const body = base(count);
         const [system, ...history] = body.messages;
@@ -243,7 +242,7 @@ describe('an explained request of a session', () => {
   );
 
   test('hashes of parts are unreadable from 70 minutes after their request on, and without them a lost hit has no known cause', async () => {
-    const stage = await startStage({ wire: 'messages' });
+    const stage = await startStage({ onDynamo: true, wire: 'messages' });
     const startedAt = stage.clock.now();
     await ask(stage, base(3));
     const second = await ask(stage, withSystem(base(4), words(2_000, 'rules at 10:01')));
@@ -261,9 +260,9 @@ describe('an explained request of a session', () => {
   });
 
   test('no record holds a text of the prompt, and those of two keys that send the same have no hash in common', async () => {
-    const stage = await startStage({ wire: 'messages' });
+    const stage = await startStage({ onDynamo: true, wire: 'messages' });
     const sealedIn = async () => {
-      const texts = Object.values(await scanTables(stage.fleet.tablesUrl)).join('');
+      const texts = Object.values(await stage.fleet.readTables()).join('');
       for (const text of ['rules at', 'question 0']) expect(texts).not.toContain(text);
       return [...texts.matchAll(/\\"sealed\\":\\"\w+\.([^\\]+)/g)].map(([, text = '']) => text);
     };

@@ -8,9 +8,9 @@ import { systemClock } from '../../lambdas/support/clock.ts';
 import { createDatabaseClient } from '../../local/database/database-client.ts';
 import { openFolder } from '../../local/database/folder.ts';
 import type { ItemDatabase } from '../../local/database/item-database.ts';
-import { createMemoryDatabase } from '../../local/database/memory.ts';
 import { connectBoth, startDynamo } from '../support/dynamo.ts';
 import { createTables } from '../support/embedded-dynamo.ts';
+import { startMemory } from '../support/memory-stores.ts';
 
 /** Where the stores of a suite keep their items. */
 export type Kind = {
@@ -44,9 +44,6 @@ const onDatabase = (database: ItemDatabase): Kind => {
   };
 };
 
-/** The stores in memory. */
-export const openMemoryKind = async (): Promise<Kind> => onDatabase(createMemoryDatabase());
-
 /** The stores of a new data folder. */
 export const openFolderKind = async (): Promise<Kind> => {
   const folder = await mkdtemp(join(tmpdir(), 'model-router-data-'));
@@ -69,6 +66,6 @@ export const onEveryKind = (suite: (start: () => Promise<Kind>) => void): void =
   describe.skipIf(ENDPOINT === undefined)('on the DynamoDB at DYNAMODB_ENDPOINT', () =>
     suite(() => connect(ENDPOINT ?? '')),
   );
-  describe('in memory', () => suite(openMemoryKind));
+  describe('in memory', () => suite(startMemory));
   describe('in a data folder', () => suite(openFolderKind));
 };

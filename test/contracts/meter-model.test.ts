@@ -3,9 +3,10 @@ import type { DynamoClient } from '../../lambdas/stores/dynamo/dynamo-client.ts'
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { createMemoryClient, createMemoryTable } from '../simulation/memory-table.ts';
 import { startDynamo } from '../support/dynamo.ts';
+import { startMemory } from '../support/memory-stores.ts';
 import { createSdkClient } from '../support/sdk-client.ts';
 import { fc, share } from '../support/seeds.ts';
-import { openFolderKind, openMemoryKind } from './kinds.ts';
+import { openFolderKind } from './kinds.ts';
 import {
   anyFault,
   changePlan,
@@ -70,9 +71,9 @@ test(`a sharded meter counts what one of the possible outcomes of each unanswere
 }, 600_000);
 
 test.each([
-  ['on DynamoDB', startDynamo, 40],
-  ['in memory', openMemoryKind, 400],
-  ['in a data folder', openFolderKind, 400],
+  ['on DynamoDB', startDynamo, share(100)],
+  ['in memory', startMemory, share(400)],
+  ['in a data folder', openFolderKind, share(400)],
 ] as const)(
   'the store %s counts as the model does after any of some histories',
   async (_, open, numRuns) => {

@@ -4,7 +4,7 @@ import { type Cell, type CellResult, startFaultBench } from '../support/fault-be
 import { CANARIES } from '../support/leak-watch.ts';
 import { parseLine } from '../support/log-line.ts';
 import { PLANTED_SECRETS } from '../support/planted-secrets.ts';
-import { heldIn, scanTables } from '../support/scan-tables.ts';
+import { heldIn } from '../support/scan-tables.ts';
 import { checksAll } from '../support/seeds.ts';
 import { type Json, parseJson } from '../support/sse-text.ts';
 import { assertWellFormed } from '../support/translate.ts';
@@ -178,7 +178,7 @@ describe.each(ROWS.map(({ fault }) => fault))('an upstream with the fault %s', (
 });
 
 test('after the matrix no table holds a prompt, a response, a key or a secret of a provider', async () => {
-  const tables = await scanTables(bench.tablesUrl);
+  const tables = await bench.readTables();
   const records = tables.records?.match(/"sk":/g) ?? [];
   expect(records).toHaveLength(cells.length);
   // The provider's words are kept, without the secrets in them.

@@ -1,8 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createHistoryJob } from '../../lambdas/history/history-job.ts';
 import type { HistoryStore } from '../../lambdas/stores/history-store.ts';
+import { systemClock } from '../../lambdas/support/clock.ts';
 import { createLog } from '../../lambdas/support/log.ts';
-import { startDynamoStores } from '../support/dynamo-stores.ts';
+import { openStores } from '../../local/local-stores.ts';
 import { type LogLine, parseLine } from '../support/log-line.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
@@ -12,7 +13,7 @@ const START = Date.parse('2026-11-04T00:25:00Z');
 /** A project whose meter counts units that no record shows, as after an outage of the records table. */
 const startProject = async (history: (store: HistoryStore) => HistoryStore = (store) => store) => {
   const clock = createManualClock(START);
-  const { parts, close } = await startDynamoStores();
+  const { parts, close } = openStores(systemClock);
   onTestFinished(close);
   await parts.projects.createProject({ id: 'acme', createdAt: START });
   const lines: LogLine[] = [];

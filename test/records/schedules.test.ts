@@ -5,11 +5,10 @@ import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
 import { periodOf } from '../../lambdas/metering/limits.ts';
 import type { Period } from '../../lambdas/stores/plan-store.ts';
 import type { RequestRecord } from '../../lambdas/stores/record-store.ts';
-import { dayOf, minuteOf } from '../../lambdas/support/clock.ts';
+import { dayOf, minuteOf, systemClock } from '../../lambdas/support/clock.ts';
 import { newRequestId } from '../../lambdas/support/ids.ts';
-import type { LocalStores } from '../../local/local-stores.ts';
+import { type LocalStores, openStores } from '../../local/local-stores.ts';
 import { createRandom, type Random } from '../simulation/random.ts';
-import { startDynamoStores } from '../support/dynamo-stores.ts';
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
 import { SEED } from '../support/seeds.ts';
 
@@ -23,8 +22,8 @@ const LIMITS = { rpm: 1_000, quota: 100_000 };
 const PERIODS: Period[] = ['hour', 'day', 'month'];
 
 let stores: LocalStores;
-beforeAll(async () => {
-  stores = await startDynamoStores();
+beforeAll(() => {
+  stores = openStores(systemClock);
 });
 afterAll(() => stores.close());
 

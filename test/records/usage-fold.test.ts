@@ -8,12 +8,11 @@ import { readGroups } from '../../lambdas/history/read-who.ts';
 import { NO_USAGE, SUM_NAMES } from '../../lambdas/history/sums.ts';
 import { createRefusals } from '../../lambdas/records/refusals.ts';
 import type { RequestRecord } from '../../lambdas/stores/record-store.ts';
-import { dayOf } from '../../lambdas/support/clock.ts';
+import { dayOf, systemClock } from '../../lambdas/support/clock.ts';
 import { rateLimited } from '../../lambdas/support/errors.ts';
 import { newRequestId, suffixOf } from '../../lambdas/support/ids.ts';
-import type { LocalStores } from '../../local/local-stores.ts';
+import { type LocalStores, openStores } from '../../local/local-stores.ts';
 import { createRandom, type Random } from '../simulation/random.ts';
-import { startDynamoStores } from '../support/dynamo-stores.ts';
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
 import { SEED } from '../support/seeds.ts';
 
@@ -29,8 +28,8 @@ const KEYS = ['key_a', 'key_b', 'key_c'];
 const MAX_SKEW = 5 * MINUTE;
 
 let stores: LocalStores;
-beforeAll(async () => {
-  stores = await startDynamoStores();
+beforeAll(() => {
+  stores = openStores(systemClock);
 });
 afterAll(() => stores.close());
 

@@ -31,7 +31,7 @@ const start = async (
   const clock = createCountingClock(Date.UTC(2026, 10, 21, 12));
   const upstream = await startHeldUpstream();
   const models = [modelOn([targetAt(upstream.url)])];
-  const fleet = await startFleet({ models, clock, size: 2, ...options });
+  const fleet = await startFleet({ models, clock, size: 2, onDynamo: true, ...options });
   onTestFinished(async () => {
     await fleet.close();
     await upstream.close();
@@ -140,7 +140,7 @@ describe('stored responses', () => {
     const { text } = await running;
     const [, id] = /"id":"(resp_\w+)"/.exec(text) ?? [];
     const canaries = async () => {
-      const tables = await scanTables(fleet.tablesUrl);
+      const tables = await scanTables(fleet.tablesUrl());
       return heldIn({ ...tables, answers: unpacked(tables.answers ?? '') }, [
         'canary-of-the-request',
         'canary-of-the-response',
@@ -195,14 +195,14 @@ describe('stored responses', () => {
       expect(refused.status).toBe(400);
       expect(String(errorOf(refused).message)).toMatch(/plan/);
     }
-    expect((await scanTables(fleet.tablesUrl)).answers).toBe('[]');
+    expect((await scanTables(fleet.tablesUrl())).answers).toBe('[]');
   });
 
   test('a plan that stores what is asked for stores nothing of a request without "store": true', async () => {
     const { create, fleet } = await start('asked');
     expect((await create()).json.store).toBe(false);
     expect((await create({ store: false })).json.store).toBe(false);
-    expect((await scanTables(fleet.tablesUrl)).answers).toBe('[]');
+    expect((await scanTables(fleet.tablesUrl())).answers).toBe('[]');
     expect((await create({ store: true })).json.store).toBe(true);
   });
 });

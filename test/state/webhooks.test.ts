@@ -35,7 +35,7 @@ describe('webhooks of a router on its tables', () => {
     const clock = createCountingClock(Date.now());
     const upstream = await startHeldUpstream();
     const models = [modelOn([targetAt(upstream.url)])];
-    const fleet = await startFleet({ models, clock, size: 2, mayReachInner });
+    const fleet = await startFleet({ models, clock, size: 2, mayReachInner, onDynamo: true });
     onTestFinished(async () => {
       await fleet.close();
       await upstream.close();
@@ -155,7 +155,7 @@ describe('webhooks of a router on its tables', () => {
     receiver.answerWith((response) => response.writeHead(410).end());
     await create();
     await expect.poll(() => failures().length).toBe(1);
-    const client = new DynamoDBClient({ ...LOCAL_AWS, endpoint: fleet.tablesUrl });
+    const client = new DynamoDBClient({ ...LOCAL_AWS, endpoint: fleet.tablesUrl() });
     onTestFinished(() => client.destroy());
     const mark = { TableName: TABLE_NAMES.meters, Key: { pk: { S: 'webhooks' } } };
     const remove = new DeleteItemCommand({ ...mark, ReturnValues: 'ALL_OLD' });

@@ -9,9 +9,10 @@ import { createRefusals } from '../../lambdas/records/refusals.ts';
 import { ENDPOINT_NAMES } from '../../lambdas/routes.ts';
 import { type Clock, systemClock } from '../../lambdas/support/clock.ts';
 import { type ServerOptions, startServer } from '../../lambdas/web/server.ts';
-import { startDynamo, storesOn } from './dynamo.ts';
+import { storesOn } from './dynamo.ts';
 import { watchAnswers } from './leak-watch.ts';
 import { type LogLine, parseLine } from './log-line.ts';
+import { startMemory } from './memory-stores.ts';
 import { createWatchedLog } from './watched-log.ts';
 
 /** Answers with what it was called with. */
@@ -48,8 +49,8 @@ export const startEdge = async (
   }: Pick<ServerOptions, 'toEvent' | 'slowClients'> & { checksKeyFirst?: boolean } = {},
   { corsOrigins, clock = systemClock }: { corsOrigins?: string[]; clock?: Clock } = {},
 ): Promise<Edge> => {
-  const dynamo = await startDynamo();
-  const { keys, plans, meters, records } = storesOn(dynamo.client);
+  const tables = await startMemory();
+  const { keys, plans, meters, records } = storesOn(tables.client);
   await plans.putPlan({ id: 'plan', rpm: 10_000, quota: 10_000, period: 'day' });
   const lifecycle = createKeyLifecycle({ keys, meters, clock: systemClock, randomBytes });
   const { key } = await lifecycle.create({ projectId: 'project', planId: 'plan' });
@@ -88,7 +89,7 @@ export const startEdge = async (
     logText: () => written.join(''),
     close: async () => {
       await close();
-      await dynamo.close();
+      await tables.close();
     },
   };
 };

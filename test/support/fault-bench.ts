@@ -119,7 +119,7 @@ export const startFaultBench = async (cells: Cell[]) => {
     run,
     url: embedded.baseUrl('messages'),
     key: fleet.key,
-    tablesUrl: fleet.tablesUrl,
+    readTables: fleet.readTables,
     close: async () => {
       await fleet.close();
       await embedded.close();

@@ -9,16 +9,18 @@ import type { AnswerStore } from '../../lambdas/stores/answer-store.ts';
 import type { BreakerStore } from '../../lambdas/stores/breaker-store.ts';
 import type { ResponseStore } from '../../lambdas/stores/response-store.ts';
 import type { Clock } from '../../lambdas/support/clock.ts';
-import { minuteOf } from '../../lambdas/support/clock.ts';
+import { minuteOf, systemClock } from '../../lambdas/support/clock.ts';
 import type { Log } from '../../lambdas/support/log.ts';
 import { createCountAtProvider } from '../../lambdas/upstreams/count-at-provider.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
 import { type ServerOptions, startServer } from '../../lambdas/web/server.ts';
-import type { LocalStores } from '../../local/local-stores.ts';
+import { createMemoryDatabase } from '../../local/database/memory.ts';
+import { type LocalStores, openStores, TABLE_NAMES } from '../../local/local-stores.ts';
 import { startDynamoStores } from './dynamo-stores.ts';
 import { fixedSecrets } from './fixed-secrets.ts';
 import { watchAnswers } from './leak-watch.ts';
 import { type LogLine, parseLine } from './log-line.ts';
+import { scanTables } from './scan-tables.ts';
 import { createWatchedLog } from './watched-log.ts';
 
 /** Routers that share their tables and a clock, as environments of one function do. */
@@ -32,8 +34,10 @@ export type Fleet = {
   /** A key of another project on the same plan. */
   otherKey: string;
   stores: LocalStores['parts'];
-  /** Address of the tables. */
-  tablesUrl: string;
+  /** Address of the tables. @throws Error if they are in memory */
+  tablesUrl(): string;
+  /** All items as text, by the table's name. */
+  readTables(): Promise<Record<string, string>>;
   logText(): string;
   lines(): LogLine[];
   /** Units charged to the key in this period. */
@@ -47,8 +51,10 @@ export type FleetOptions = {
   catalog?: Catalog;
   clock: Clock;
   size?: number;
+  /** Tables that have an address. In memory a call takes a tenth of the CPU. */
+  onDynamo?: boolean;
   breakers?: BreakerStore;
-  /** In place of the local store of kept responses; `endpoint` is that of the tables. */
+  /** In place of the local store of kept responses; `endpoint` is that of the tables, which then have one. */
   answersAt?: (endpoint: string) => AnswerStore | Promise<AnswerStore>;
   /** In place of the local store of responses that callers store. */
   openResponses?: () => ResponseStore;
@@ -73,15 +79,37 @@ const PLAN = { id: 'fleet', rpm: 1_000_000, quota: 1_000_000, period: 'month' } 
 
 const hostOf = (baseUrl: string) => new URL(baseUrl).host;
 
+type Tables = LocalStores & { endpoint?: string; read: Fleet['readTables'] };
+
+const openInMemory = (): Tables => {
+  const database = createMemoryDatabase();
+  const textOf = async (table: string) =>
+    JSON.stringify(await database.scan(table, { limit: Number.POSITIVE_INFINITY }));
+  const read = async () => {
+    const texts = Object.entries(TABLE_NAMES).map(async ([name, table]) => [
+      name,
+      await textOf(table),
+    ]);
+    return Object.fromEntries(await Promise.all(texts));
+  };
+  return { ...openStores(systemClock, database), read };
+};
+
+const openOnDynamo = async (): Promise<Tables> => {
+  const stores = await startDynamoStores();
+  return { ...stores, read: () => scanTables(stores.endpoint) };
+};
+
 export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
   const { models, clock, size = 1, toEvent, secret = 'secret', slowClients = {} } = options;
-  const stores = await startDynamoStores();
+  const isOnDynamo = options.onDynamo || options.answersAt !== undefined;
+  const stores = isOnDynamo ? await openOnDynamo() : openInMemory();
   await stores.parts.plans.putPlan(PLAN);
   const lifecycle = createKeyLifecycle({ ...stores.parts, clock, randomBytes });
   const { key, record } = await lifecycle.create({ projectId: 'project', planId: PLAN.id });
   const other = await lifecycle.create({ projectId: 'other-project', planId: PLAN.id });
   const written: string[] = [];
-  const answers = await options.answersAt?.(stores.endpoint);
+  const answers = await options.answersAt?.(stores.endpoint ?? '');
   const create = () =>
     createRouter({
       ...stores.parts,
@@ -124,7 +152,11 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
     ids: { keyId, meterId },
     otherKey: other.key,
     stores: stores.parts,
-    tablesUrl: stores.endpoint,
+    tablesUrl: () => {
+      if (stores.endpoint === undefined) throw new Error('These tables are in memory.');
+      return stores.endpoint;
+    },
+    readTables: stores.read,
     logText: () => written.join(''),
     lines: () => written.map(parseLine),
     charged: async () => {

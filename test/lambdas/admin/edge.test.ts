@@ -1,14 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type AdminBench, adminOn, OPERATOR } from '../../support/admin-bench.ts';
-import { createUnreachableClient, startDynamo, type TestDynamo } from '../../support/dynamo.ts';
+import { createUnreachableClient } from '../../support/dynamo.ts';
+import { type MemoryTables, startMemory } from '../../support/memory-stores.ts';
 
-let dynamo: TestDynamo;
+let tables: MemoryTables;
 let admin: AdminBench;
 beforeAll(async () => {
-  dynamo = await startDynamo();
-  admin = adminOn(dynamo.client);
+  tables = await startMemory();
+  admin = adminOn(tables.client);
 });
-afterAll(() => dynamo.close());
+afterAll(() => tables.close());
 
 const send: AdminBench['send'] = (sent) => admin.send(sent);
 const post = (path: string, body: object) => admin.post(path, body);

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 import { type AdminBench, adminOn, userIn } from '../../support/admin-bench.ts';
-import { startDynamo, type TestDynamo } from '../../support/dynamo.ts';
+import { type MemoryTables, startMemory } from '../../support/memory-stores.ts';
 import { startUserPool, type UserPoolStandIn } from '../../support/user-pool.ts';
 
-let dynamo: TestDynamo;
+let tables: MemoryTables;
 let cognito: UserPoolStandIn;
 let admin: AdminBench;
 beforeAll(async () => {
-  [dynamo, cognito] = await Promise.all([startDynamo(), startUserPool()]);
-  admin = adminOn(dynamo.client, { members: cognito.pool });
+  [tables, cognito] = await Promise.all([startMemory(), startUserPool()]);
+  admin = adminOn(tables.client, { members: cognito.pool });
   await admin.post('/admin/projects', { id: 'team' });
 });
-afterAll(() => Promise.all([dynamo.close(), cognito.close()]));
+afterAll(() => Promise.all([tables.close(), cognito.close()]));
 beforeEach(() => {
   cognito.users.clear();
   cognito.failWith(undefined);
@@ -160,7 +160,7 @@ test('a failure of the pool is a 503 with its name', async () => {
 });
 
 test('without a pool the list of members is a 404 that states why', async () => {
-  const without = adminOn(dynamo.client);
+  const without = adminOn(tables.client);
   expect(await without.send({ path: '/admin/members' })).toMatchObject({
     status: 404,
     body: { error: { message: expect.stringContaining('needs no sign-in') } },

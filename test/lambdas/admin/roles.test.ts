@@ -3,18 +3,18 @@ import * as z from 'zod';
 import { createOperations } from '../../../lambdas/admin/operations.ts';
 import type { OperationParts } from '../../../lambdas/admin/parts.ts';
 import { type AdminBench, adminOn, OPERATOR, userIn } from '../../support/admin-bench.ts';
-import { startDynamo, type TestDynamo } from '../../support/dynamo.ts';
+import { type MemoryTables, startMemory } from '../../support/memory-stores.ts';
 
-let dynamo: TestDynamo;
+let tables: MemoryTables;
 let admin: AdminBench;
 beforeAll(async () => {
-  dynamo = await startDynamo();
-  admin = adminOn(dynamo.client);
+  tables = await startMemory();
+  admin = adminOn(tables.client);
   for (const id of ['own', 'other']) await admin.post('/admin/projects', { id });
   await admin.post('/admin/plans', { id: 'small', rpm: 9, quota: 9, period: 'day' });
   await newKeyIn('own');
 });
-afterAll(() => dynamo.close());
+afterAll(() => tables.close());
 
 const newKeyIn = async (project: string): Promise<string> => {
   const { body } = await admin.post(`/admin/projects/${project}/keys`, { plan: 'small' });

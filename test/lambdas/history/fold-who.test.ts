@@ -3,11 +3,12 @@ import { openSpent, topOf } from '../../../lambdas/history/fold-who.ts';
 import { addSums, NO_USAGE } from '../../../lambdas/history/sums.ts';
 import type { Dimension, SpentBy } from '../../../lambdas/stores/history-store.ts';
 import type { RequestRecord, Who } from '../../../lambdas/stores/record-store.ts';
-import { startDynamoStores } from '../../support/dynamo-stores.ts';
+import { systemClock } from '../../../lambdas/support/clock.ts';
+import { type LocalStores, openStores } from '../../../local/local-stores.ts';
 
-let stores: Awaited<ReturnType<typeof startDynamoStores>>;
-beforeAll(async () => {
-  stores = await startDynamoStores();
+let stores: LocalStores;
+beforeAll(() => {
+  stores = openStores(systemClock);
 });
 afterAll(() => stores.close());
 

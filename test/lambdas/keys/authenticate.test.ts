@@ -5,29 +5,25 @@ import { confirmedCaller, createAuthenticate } from '../../../lambdas/keys/authe
 import { createKeyLifecycle } from '../../../lambdas/keys/lifecycle.ts';
 import type { NewKey } from '../../../lambdas/keys/store-key.ts';
 import type { Plan } from '../../../lambdas/stores/plan-store.ts';
-import {
-  createUnreachableClient,
-  startDynamo,
-  storesOn,
-  type TestDynamo,
-} from '../../support/dynamo.ts';
+import { createUnreachableClient, storesOn } from '../../support/dynamo.ts';
 import { errorOf } from '../../support/error-of.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
+import { type MemoryTables, startMemory } from '../../support/memory-stores.ts';
 
 const NOW = Date.parse('2026-11-21T11:30:00Z');
 const PLAN: Plan = { id: 'team', rpm: 60, quota: 1_000, period: 'month' };
 
-let dynamo: TestDynamo;
+let tables: MemoryTables;
 beforeAll(async () => {
-  dynamo = await startDynamo();
-  await storesOn(dynamo.client).plans.putPlan(PLAN);
+  tables = await startMemory();
+  await storesOn(tables.client).plans.putPlan(PLAN);
 });
-afterAll(() => dynamo.close());
+afterAll(() => tables.close());
 
 /** One environment over the real tables, whose reads are counted and whose way to them can be cut. */
 const setUp = () => {
   const clock = createManualClock(NOW);
-  const reachable = storesOn(dynamo.client);
+  const reachable = storesOn(tables.client);
   const unreachable = storesOn(createUnreachableClient());
   const reads: string[] = [];
   let stores = reachable;

@@ -6,31 +6,27 @@ import { createKeyLifecycle } from '../../../lambdas/keys/lifecycle.ts';
 import { createMeter } from '../../../lambdas/metering/meter.ts';
 import { StoreUnavailable } from '../../../lambdas/stores/store-unavailable.ts';
 import { createLog } from '../../../lambdas/support/log.ts';
-import {
-  createUnreachableClient,
-  startDynamo,
-  storesOn,
-  type TestDynamo,
-} from '../../support/dynamo.ts';
+import { createUnreachableClient, storesOn } from '../../support/dynamo.ts';
 import { errorOf } from '../../support/error-of.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
+import { type MemoryTables, startMemory } from '../../support/memory-stores.ts';
 
 const NOW = Date.parse('2026-11-21T11:30:00Z');
 const HOUR = 3_600_000;
 
-let dynamo: TestDynamo;
+let tables: MemoryTables;
 beforeAll(async () => {
-  dynamo = await startDynamo();
-  await storesOn(dynamo.client).plans.putPlan({ id: 'p', rpm: 100, quota: 3, period: 'month' });
+  tables = await startMemory();
+  await storesOn(tables.client).plans.putPlan({ id: 'p', rpm: 100, quota: 3, period: 'month' });
 });
-afterAll(() => dynamo.close());
+afterAll(() => tables.close());
 
 let counter = 0;
 const setUp = async () => {
   counter += 1;
   const projectId = `prj_${counter}`;
   const clock = createManualClock(NOW);
-  const { keys, plans, meters } = storesOn(dynamo.client);
+  const { keys, plans, meters } = storesOn(tables.client);
   const lifecycle = createKeyLifecycle({ keys, meters, clock, randomBytes });
   const authenticate = createAuthenticate({ keys, plans, clock });
   const meter = createMeter({ store: meters, clock, log: createLog(() => undefined) });

@@ -5,13 +5,9 @@ import type { MeterStore } from '../../../lambdas/stores/meter-store.ts';
 import type { Plan } from '../../../lambdas/stores/plan-store.ts';
 import { StoreThrottled, StoreUnavailable } from '../../../lambdas/stores/store-unavailable.ts';
 import { createLog } from '../../../lambdas/support/log.ts';
-import {
-  createUnreachableClient,
-  startDynamo,
-  storesOn,
-  type TestDynamo,
-} from '../../support/dynamo.ts';
+import { createUnreachableClient, storesOn } from '../../support/dynamo.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
+import { type MemoryTables, startMemory } from '../../support/memory-stores.ts';
 
 export const NOW = Date.parse('2026-11-21T11:30:20.500Z');
 
@@ -79,19 +75,19 @@ const observed = (store: MeterStore) => {
   };
 };
 
-/** Starts an embedded DynamoDB for the tests of a file; returns a factory of meters on it. */
+/** Opens tables in memory for the tests of a file; returns a factory of meters on it. */
 export const useMeterBench = () => {
-  let dynamo: TestDynamo;
+  let tables: MemoryTables;
   beforeAll(async () => {
-    dynamo = await startDynamo();
+    tables = await startMemory();
   });
-  afterAll(() => dynamo.close());
+  afterAll(() => tables.close());
 
   return (start = NOW) => {
     const clock = createManualClock(start);
     const lines: string[] = [];
     const log = createLog((line) => lines.push(line));
-    const table = observed(storesOn(dynamo.client).meters);
+    const table = observed(storesOn(tables.client).meters);
     /** The meter of one environment, whose clock is `offset` ms ahead. */
     const environment = (offset = 0) =>
       createMeter({

@@ -3,7 +3,7 @@ import { CALLER_PROTOCOLS } from '../../../lambdas/protocols/protocol-name.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { formatSse } from '../../../lambdas/protocols/streams/sse.ts';
 import { FAMILIES } from '../../support/families.ts';
-import { fc } from '../../support/seeds.ts';
+import { fc, share } from '../../support/seeds.ts';
 import type { Json } from '../../support/sse-text.ts';
 import { thirdProtocol } from '../../support/third-protocol.ts';
 import {
@@ -17,7 +17,7 @@ import {
 } from '../../support/translate.ts';
 import { WIRES, type Wire } from '../../support/wires.ts';
 
-const RUNS = { numRuns: 300 };
+const RUNS = { numRuns: share(300) };
 
 /** Text that is nasty on the wire: line ends, SSE field names, quotes, multi-byte characters. */
 const nastyText = fc.oneof(

@@ -47,7 +47,7 @@ const catalogOf = (first: string, second: string) => {
 beforeAll(async () => {
   [us, eu] = await Promise.all([startProvider(), startProvider()]);
   const models = catalogOf(us.url, eu.url);
-  fleet = await startFleet({ models, clock, secret: CANARIES.upstreamKey });
+  fleet = await startFleet({ models, clock, secret: CANARIES.upstreamKey, onDynamo: true });
   const lifecycle = createKeyLifecycle({ ...fleet.stores, clock, randomBytes });
   const plans: Record<string, Plan['require']> = {
     eu: { region: ['eu'] },
@@ -193,7 +193,7 @@ describe('a plan that requires labels', () => {
 
   test('an earlier release does not understand the stored plan, until its policy is removed', async () => {
     const { plans } = fleet.stores;
-    const client = createLocalDynamoClient(fleet.tablesUrl);
+    const client = createLocalDynamoClient(fleet.tablesUrl());
     const readPlanItem = () =>
       createTable({ client, tableName: TABLE_NAMES.plans }).read('changed');
     const plan = { id: 'changed', rpm: 1, quota: 1, period: 'month' } as const;

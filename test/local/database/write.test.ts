@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type DynamoClient, DynamoError } from '../../../lambdas/stores/dynamo/dynamo-client.ts';
 import { type Condition, joined, type Write } from '../../../lambdas/stores/dynamo/item-write.ts';
-import { openMemoryKind } from '../../contracts/kinds.ts';
 import { startDynamo, TABLE_NAMES, type TestDynamo } from '../../support/dynamo.ts';
+import { startMemory } from '../../support/memory-stores.ts';
 import { fc } from '../../support/seeds.ts';
 
 const ATTRIBUTES = ['a', 'b', 'c'];
@@ -76,7 +76,7 @@ beforeAll(async () => {
 afterAll(() => dynamo.close());
 
 test('any writes leave in a database what they leave in DynamoDB', async () => {
-  const { client } = await openMemoryKind();
+  const { client } = await startMemory();
   let items = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(write, { minLength: 1, maxLength: 8 }), async (writes) => {

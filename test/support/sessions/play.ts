@@ -61,6 +61,8 @@ const GPT_WITH_BREAKPOINTS = { ...GPT, model: 'gpt-5.6', profile: PRESETS['gpt-5
 const WIRES = { messages: CLAUDE, chat: GPT };
 
 export type StageOptions = {
+  /** Tables that have an address. */
+  onDynamo?: boolean;
   wire: Wire;
   /** On chat: GPT-5.6 and its breakpoints. */
   hasBreakpoints?: boolean;
@@ -104,6 +106,7 @@ export const openStage = async (options: StageOptions) => {
     ],
     clock,
     size: routers,
+    onDynamo: options.onDynamo ?? false,
   });
   const close = async () => {
     await fleet.close();
