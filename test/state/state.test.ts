@@ -183,9 +183,10 @@ describe('stored responses', () => {
 
   test('a key whose plan stores nothing gets a 400 with what to do, and its requests make no call of the table', async () => {
     const { create, get, remove, fleet } = await start('off');
-    const { json } = await create({ store: true });
+    const { json } = await create();
     expect(json).toMatchObject({ status: 'completed', store: false });
     for (const refused of [
+      await create({ store: true }),
       await create({ previous_response_id: json.id }),
       await create({ background: true }),
       await create({ input: [{ type: 'item_reference', id: 'msg_1' }] }),

@@ -217,7 +217,7 @@ const MEMBERS = {
   input: Input,
   instructions: OptionalText,
   stream: optional(boolean),
-  store: optional(boolean),
+  store: absent(`${NO_STATE}: leave it out, or send false`),
   max_output_tokens: optional(positive),
   temperature: optional(atMost(atLeast(number, 0), 2)),
   top_p: optional(atMost(atLeast(number, 0), 1)),
@@ -233,8 +233,9 @@ const MEMBERS = {
 export const ResponsesRequest = looseObject(MEMBERS);
 export type ResponsesRequest = Infer<typeof ResponsesRequest>;
 
-/** Of instructions and tools alone, too. */
+/** Of instructions and tools alone, too. Nothing is stored of it. */
 export const CountRequest = looseObject({
   ...MEMBERS,
+  store: mapped(optional(boolean), () => undefined),
   input: mapped(optional(Input), (input) => input ?? ''),
 });

@@ -121,7 +121,8 @@ const WITHIN: Record<From, Record<string, object>> = {
 /** Values of the responses protocol's fields, where any other is a 400. */
 const VALUES: Record<string, unknown> = {
   include: ['message.output_text.logprobs'],
-  store: true,
+  // Left out: the vendor stores a response unless the request rejects it.
+  store: undefined,
   truncation: 'auto',
 };
 const image_url = 'https://a.test/a.png';
@@ -140,7 +141,9 @@ const rowsOf = (from: From, to: Row['to'], bodies: Record<string, object>): Row[
 
 const rowsTo = (from: From, to: Row['to']): Row[] => [
   ...listed(from).flatMap((name) =>
-    rowsOf(from, to, { [name]: { [name]: from === 'responses' ? (VALUES[name] ?? 1) : 1 } }),
+    rowsOf(from, to, {
+      [name]: { [name]: from === 'responses' && name in VALUES ? VALUES[name] : 1 },
+    }),
   ),
   ...rowsOf(from, to, WITHIN[from]),
 ];
@@ -245,6 +248,7 @@ const REFUSED = [
   ['previous_response_id', { previous_response_id: 'resp_1' }],
   ['conversation', { conversation: 'conv_1' }],
   ['background', { background: true }],
+  ['store', { store: true }],
   ['prompt', { prompt: { id: 'pmpt_1' } }],
   ['context_management', { context_management: [{ type: 'compaction' }] }],
   ['input.0.type', itemOf('compaction')],

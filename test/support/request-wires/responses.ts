@@ -118,7 +118,7 @@ export const responsesWire = () => {
     {
       instructions: text,
       stream: fc.boolean(),
-      store: fc.boolean(),
+      store: fc.constant(false),
       max_output_tokens: fc.integer({ min: 1, max: 99 }),
       temperature: fc.constantFrom(0, 0.5, 1),
       top_p: fc.constantFrom(0.1, 1),
