@@ -15,6 +15,7 @@ const { router, withTab } = useConsole({
     await (await post(started, '/v1/chat/completions', body, { headers })).text();
     await ask(started, 'say hello', 'mrk_live_wrong');
     await post(started, '/admin/projects', { id: 'hostile', name: HOSTILE });
+    await post(started, '/admin/projects/hostile/budget', { max_usd: 1, period: 'day' });
     await post(started, '/admin/projects/hostile/keys', { plan: 'local', name: HOSTILE });
   },
 });
@@ -154,6 +155,11 @@ test('hostile names and users are shown as they are, and run nothing', async () 
     '#/projects',
     '#/incidents',
     '#/usage?group=user',
+    '#/usage?group=key',
+    '#/overview',
+    '#/budgets',
+    '#/members',
+    '#/audit',
   ]) {
     await withTab(hash, async ({ page }) => {
       await allLoaded(page);
