@@ -2,10 +2,9 @@ import { Duration } from 'aws-cdk-lib';
 import { Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
-import type { Code, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import type { Model } from '../lambdas/catalog/catalog.ts';
 import type { AdminEnv } from '../lambdas/env.ts';
 import { acknowledge } from './acknowledge.ts';
 import { grantBedrock } from './bedrock-access.ts';
@@ -13,17 +12,11 @@ import { CONSOLE_FILES } from './bundle/bundle.ts';
 import type { Console } from './console.ts';
 import { STREAMED_FOLDER } from './console-files.ts';
 import { createFunction } from './function-parts.ts';
+import type { FunctionProps } from './function-props.ts';
 import type { Stage } from './stage.ts';
 import { grantKeysByProject, grantOn, type Tables } from './tables.ts';
-import type { UpstreamSecrets } from './upstream-secrets.ts';
 
-export type AdminFunctionProps = {
-  stage: Stage;
-  /** The catalog, whose targets the doctor calls. */
-  models: Model[];
-  code: Code;
-  tables: Tables;
-  upstreamSecrets: UpstreamSecrets;
+type Props = FunctionProps & {
   /** @default no console */
   console?: Console | undefined;
   /** Base address for callers, shown by the console. @default the REST API */
@@ -38,7 +31,7 @@ export class AdminFunction extends Construct {
   readonly function: LambdaFunction;
   readonly logGroup: LogGroup;
 
-  constructor(scope: Construct, id: string, props: AdminFunctionProps) {
+  constructor(scope: Construct, id: string, props: Props) {
     super(scope, id);
     const { stage, models, code, tables, upstreamSecrets } = props;
     const { role, ...created } = createFunction(this, stage, {

@@ -1,6 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
 import { Grant } from 'aws-cdk-lib/aws-iam';
-import type { Code } from 'aws-cdk-lib/aws-lambda';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { FilterPattern, type LogGroup, SubscriptionFilter } from 'aws-cdk-lib/aws-logs';
 import { LambdaDestination } from 'aws-cdk-lib/aws-logs-destinations';
@@ -12,15 +11,10 @@ import type { AlertsEnv } from '../lambdas/env.ts';
 import { ALERT_EVENTS } from '../lambdas/log-events.ts';
 import { acknowledge } from './acknowledge.ts';
 import { createFunction } from './function-parts.ts';
-import type { Stage } from './stage.ts';
-import { grantOn, type Tables } from './tables.ts';
-import type { UpstreamSecrets } from './upstream-secrets.ts';
+import type { FunctionProps } from './function-props.ts';
+import { grantOn } from './tables.ts';
 
-export type AlertFunctionProps = {
-  stage: Stage;
-  code: Code;
-  tables: Tables;
-  upstreamSecrets: UpstreamSecrets;
+type Props = Omit<FunctionProps, 'models'> & {
   /** That of the alarms. */
   topic: Topic;
   /** Those whose lines may be alerts. */
@@ -38,7 +32,7 @@ const PATTERN = `{ ${ALERT_EVENTS.map((event) => `($.event = "${event}")`).join(
  */
 export const addAlertFunction = (
   parent: Construct,
-  { stage, code, tables, upstreamSecrets, topic, logGroups }: AlertFunctionProps,
+  { stage, code, tables, upstreamSecrets, topic, logGroups }: Props,
 ): void => {
   const scope = new Construct(parent, 'Alerts');
   const queue = new Queue(scope, 'Queue', {

@@ -1,22 +1,15 @@
 import { Duration } from 'aws-cdk-lib';
 import { Grant } from 'aws-cdk-lib/aws-iam';
-import { type Code, EventSourceMapping, StartingPosition } from 'aws-cdk-lib/aws-lambda';
+import { EventSourceMapping, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { OtlpEnv } from '../lambdas/env.ts';
 import project from '../package.json' with { type: 'json' };
 import { ConfigurationError } from './configuration-error.ts';
 import { createFunction } from './function-parts.ts';
+import type { FunctionProps } from './function-props.ts';
 import type { Stage } from './stage.ts';
-import type { Tables } from './tables.ts';
-import type { UpstreamSecrets } from './upstream-secrets.ts';
 
-export type OtlpFunctionProps = {
-  stage: Stage;
-  otlp: NonNullable<Stage['otlp']>;
-  code: Code;
-  tables: Tables;
-  upstreamSecrets: UpstreamSecrets;
-};
+type Props = Omit<FunctionProps, 'models'> & { otlp: NonNullable<Stage['otlp']> };
 
 /** Records of one export, or those of so long. */
 const BATCH = 500;
@@ -28,7 +21,7 @@ const WINDOW = Duration.seconds(10);
  */
 export const addOtlpFunction = (
   parent: Construct,
-  { stage, otlp, code, tables, upstreamSecrets }: OtlpFunctionProps,
+  { stage, otlp, code, tables, upstreamSecrets }: Props,
 ): void => {
   const scope = new Construct(parent, 'Otlp');
   const { tableStreamArn } = tables.records;

@@ -2,28 +2,21 @@ import { Duration, Stack } from 'aws-cdk-lib';
 import { Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
 import { Grant, type Role } from 'aws-cdk-lib/aws-iam';
-import type { Code, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import type { Model } from '../lambdas/catalog/catalog.ts';
 import type { RouterEnv } from '../lambdas/env.ts';
 import { acknowledge } from './acknowledge.ts';
 import type { AnswerBucket } from './answer-bucket.ts';
 import { grantBedrock } from './bedrock-access.ts';
 import { createFunction } from './function-parts.ts';
+import type { FunctionProps } from './function-props.ts';
 import type { Stage } from './stage.ts';
-import { grantKeysByProject, grantOn, type Tables } from './tables.ts';
-import type { UpstreamSecrets } from './upstream-secrets.ts';
+import { grantKeysByProject, grantOn } from './tables.ts';
 
-export type RouterFunctionProps = {
-  stage: Stage;
-  /** The catalog: the role may call the models of Amazon Bedrock that it names. */
-  models: Model[];
-  code: Code;
-  tables: Tables;
+type Props = FunctionProps & {
   /** Undefined if the stage keeps no responses. */
   answerBucket: AnswerBucket | undefined;
-  upstreamSecrets: UpstreamSecrets;
 };
 
 /** Grants the events of usage thresholds on the account's default bus. */
@@ -47,7 +40,7 @@ export class RouterFunction extends Construct {
   readonly environment: RouterEnv;
   readonly logGroup: LogGroup;
 
-  constructor(scope: Construct, id: string, props: RouterFunctionProps) {
+  constructor(scope: Construct, id: string, props: Props) {
     super(scope, id);
     const { stage, models, code, tables, answerBucket, upstreamSecrets } = props;
     this.environment = {

@@ -50,26 +50,15 @@ export class RouterStack extends Stack {
     const upstreamSecrets = new UpstreamSecrets(this, 'UpstreamSecrets', { stage, models });
     const answerBucket =
       stage.replayHours === 0 ? undefined : new AnswerBucket(this, 'AnswerBucket', { stage });
-    const router = new RouterFunction(this, 'Router', {
-      stage,
-      models,
-      code,
-      tables,
-      answerBucket,
-      upstreamSecrets,
-    });
+    const shared = { stage, models, tables, upstreamSecrets };
+    const router = new RouterFunction(this, 'Router', { ...shared, code, answerBucket });
     const endpoints = new PublicEndpoints(this, 'FrontDoors', { stage, router: router.function });
     const { restApi } = endpoints;
     const console = consoleCode
       ? new Console(this, 'Console', { stage, restApi, code: consoleCode })
       : undefined;
     const admin = new AdminFunction(this, 'Admin', {
-      stage,
-      models,
-      code: adminCode,
-      tables,
-      upstreamSecrets,
-      console,
+      ...{ ...shared, code: adminCode, console },
       callerUrl: endpoints.callerUrl,
     });
     endpoints.addAdminRoutes(admin.function);
@@ -92,14 +81,12 @@ export class RouterStack extends Stack {
     });
 
     if (stage.otlp && otlpCode) {
-      const { otlp } = stage;
-      addOtlpFunction(this, { stage, otlp, code: otlpCode, tables, upstreamSecrets });
+      addOtlpFunction(this, { ...shared, otlp: stage.otlp, code: otlpCode });
     }
     const { topic } = alarms;
     if (topic && alertsCode && stage.alertForms.length > 0) {
       const logGroups = { Router: router.logGroup, Admin: admin.logGroup };
-      const parts = { stage, code: alertsCode, tables, upstreamSecrets, topic, logGroups };
-      addAlertFunction(this, parts);
+      addAlertFunction(this, { ...shared, code: alertsCode, topic, logGroups });
     }
 
     this.outputAddresses(endpoints);

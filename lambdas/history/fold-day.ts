@@ -55,17 +55,7 @@ const timeOf = (entry: RecordEntry): number =>
 
 type Parts = {
   records: Pick<RecordStore, 'hasEntries' | 'readDay'>;
-  history: Pick<
-    HistoryStore,
-    | 'readFolded'
-    | 'putFolded'
-    | 'findSpent'
-    | 'putSpent'
-    | 'findMetrics'
-    | 'putMetrics'
-    | 'readSums'
-    | 'putSums'
-  >;
+  history: HistoryStore;
 };
 
 export type DayToFold = {

@@ -51,13 +51,6 @@ const NOTHING: Stored = { values: [], other: [[], []], hasMore: false };
 
 type Day = { projectId: string; day: string; settledUntil?: number | undefined };
 
-/** What a run adds to the sums of a day by user, session, agent, client and tag. */
-export type SpentFold = {
-  add(record: RequestRecord, sums: Sums, time: number): void;
-  /** Writes what has changed; false if another run has written since it was read. */
-  write(): Promise<boolean>;
-};
-
 const growingOf = (stored: SpentBy | undefined, isClosing: boolean): Growing => {
   const before = isClosing ? undefined : stored;
   const top = before ? topOf(before) : { values: new Map(), other: noSums() };
@@ -90,11 +83,11 @@ const listed = (top: TopValues): Pick<SpentBy, 'values' | 'other'> => ({
   other: [write(top.other.settled), write(top.other.open)],
 });
 
-/** Reads the sums of a day before its entries are read, as its rows are (fold-day.ts). */
+/** Reads the sums of a day by user, session, agent, client and tag before its entries are read, as its rows are (fold-day.ts). */
 export const openSpent = async (
   history: Pick<HistoryStore, 'findSpent' | 'putSpent'>,
   { projectId, day, settledUntil }: Day,
-): Promise<SpentFold> => {
+) => {
   const isClosing = settledUntil === undefined;
   const all = new Map<Dimension, Growing>();
   await Promise.all(
@@ -119,7 +112,7 @@ export const openSpent = async (
     };
   };
   return {
-    add: (record, sums, time) => {
+    add: (record: RequestRecord, sums: Sums, time: number): void => {
       const { who } = record;
       if (who === undefined) return;
       const isSettled = settledUntil === undefined || time < settledUntil;
@@ -129,7 +122,8 @@ export const openSpent = async (
           addTo(growing, dimension, value, isSettled ? { settled: sums } : { open: sums });
       }
     },
-    write: async () => {
+    /** Writes what has changed; false if another run has written since it was read. */
+    write: async (): Promise<boolean> => {
       let isWritten = true;
       for (const [dimension, growing] of all) {
         const spent = next(dimension, growing);
