@@ -185,7 +185,10 @@ export const createDynamoRequestMeters = ({
   const throttles = createThrottles(sharding);
   let created: Leases | undefined;
   const leases = (): Leases => {
-    created ??= createLeases({ table, ledger, budgets: repeating });
+    created ??= createLeases({
+      ...{ table, ledger, budgets: repeating },
+      marksPerItem: sharding.marksPerItem,
+    });
     return created;
   };
   const settle = createSettle({ table, ledger, throttles, sharding, leases });

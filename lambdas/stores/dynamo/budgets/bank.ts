@@ -29,6 +29,11 @@ const SHARE_OF_REST = 4;
 const NEAR = 20;
 /** Taken back in one write, whose expression is bounded. */
 const MAX_RETURNS = 20;
+/**
+ * While leases are in flight, a process whose dollars another one took first looks for none: processes that look together write in
+ * vain, and its callers repeat their 429s after a second.
+ */
+const STAND_BACK_MS = 1_000;
 const MAX_BUDGETS = 1_000;
 /** For what callers are shown. A grant is made by what the budget's item has. */
 const SEEN_FOR_MS = 10_000;
@@ -48,6 +53,9 @@ export const createBudgetBank = (table: Table, onShare: (share: Share) => void) 
   const { grant, recall, finish, readShares } = createTransfers(table);
   /** Items of budgets as this process saw them last, and when. */
   const roots = createLruCache<{ root: Item | undefined; seenAt: number }>(MAX_BUDGETS);
+
+  /** When another process was faster. */
+  const overtakenAt = createLruCache<number>(MAX_BUDGETS);
 
   const read = async (budget: string, now: number): Promise<Item | undefined> => {
     const root = await table.read(budget);
@@ -84,7 +92,7 @@ export const createBudgetBank = (table: Table, onShare: (share: Share) => void) 
 
   /** Looks for room in other items; undefined: there was some. */
   const search = async (root: Item, query: RoomQuery, lack: Lack): Promise<Room | undefined> => {
-    const { hold, borrower, needed } = query;
+    const { hold, borrower, needed, now } = query;
     const { max } = lack;
     const shares = await readShares(root, hold, borrower);
     for (const share of shares) onShare(share);
@@ -94,7 +102,9 @@ export const createBudgetBank = (table: Table, onShare: (share: Share) => void) 
     });
     if (needed > max) return refusal('too-small');
     const lacking = lack.lacking - lack.free - returnedBy(shares);
-    const donors = donorsOf(shares, query, lacking);
+    const isOvertaken = now - (overtakenAt.get(hold.budget) ?? 0) < STAND_BACK_MS;
+    const stands = isOvertaken && shares.some(({ leased }) => leased > 0);
+    const donors = stands ? undefined : donorsOf(shares, query, lacking);
     if (!donors) return refusal(spent > max - needed ? 'spent' : 'in-flight');
     const drawn = await recall(donors, hold, lacking);
     const returning = shares
@@ -102,8 +112,10 @@ export const createBudgetBank = (table: Table, onShare: (share: Share) => void) 
       .filter(({ returned, taken }) => returned > taken);
     const room = await lend(root, query, lack, returning.slice(0, MAX_RETURNS));
     // What one write does not take back, and what was granted to items whose processes died.
-    if (!room)
+    if (!room) {
+      overtakenAt.set(hold.budget, now);
       await finish(hold, [...returning.slice(MAX_RETURNS), ...(drawn.length > 0 ? [] : donors)]);
+    }
     return room;
   };
 

@@ -11,14 +11,16 @@ export type RoomQuery = {
   borrower: Borrower;
   needed: number;
   now: number;
+  /** Requests in flight for which an item has a place. */
+  marksPerItem: number;
   isMovable?: boolean | undefined;
 };
 
 /** Whether another shard of the borrower's meter has room: the request can move there with fewer writes than dollars can here. */
-const hasSibling = (shares: Share[], { borrower: { key }, needed }: RoomQuery): boolean => {
+const hasSibling = (shares: Share[], { borrower: { key }, needed, marksPerItem }: RoomQuery): boolean => {
   const shards = key.slice(0, key.lastIndexOf('/') + 1);
   const isSibling = (share: Share) => share.key !== key && share.key.startsWith(shards);
-  return shards !== '' && shares.some((share) => isSibling(share) && share.room >= needed);
+  return shards !== '' && shares.some((share) => isSibling(share) && share.inFlight < marksPerItem && share.room >= needed);
 };
 
 /**

@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '../../../support/clock.ts';
 import type { BudgetLimit, BudgetPeriod, Hold } from '../../budget-store.ts';
-import { numberIn } from '../meter-item.ts';
+import { IN_FLIGHT, numberIn } from '../meter-item.ts';
 import { leasedIn, marksIn } from '../meter-marks.ts';
 import type { Item } from '../table.ts';
 
@@ -48,6 +48,7 @@ export type Share = {
   returned: number;
   /** Leases of its requests in flight. */
   leased: number;
+  inFlight: number;
   /** Of the item of the budget. */
   granted: number;
   taken: number;
@@ -76,6 +77,7 @@ export const shareOf = (
   received: numberIn(item, receivedName(hold)),
   returned: numberIn(item, returnedName(hold)),
   leased: openLeasesIn(item, hold),
+  inFlight: numberIn(item, IN_FLIGHT),
   granted: numberIn(root, grantedName(hold, key)),
   taken: numberIn(root, takenName(hold, key)),
 });

@@ -3,7 +3,7 @@ import type { BudgetRefusal, BudgetView, Lease } from '../../budget-store.ts';
 import type { LeasedUnit, RequestMeters, Reservation } from '../../meter-store.ts';
 import { StoreUnavailable } from '../../store-unavailable.ts';
 
-import { numberIn } from '../meter-item.ts';
+import { IN_FLIGHT, numberIn } from '../meter-item.ts';
 import type { WriteLedger } from '../meter-ledger.ts';
 import { isMarkOf, leasedIn, leasedMarkOf, markName } from '../meter-marks.ts';
 import type { Item, Table } from '../table.ts';
@@ -43,21 +43,24 @@ export const createLeases = ({
   table,
   ledger,
   budgets,
+  marksPerItem,
 }: {
   table: Table;
   ledger: Pick<WriteLedger, 'entryOf'>;
   budgets: Table;
+  marksPerItem: number;
 }) => {
   /** Items as this process saw them last. One that had too little room for a lease is scarce until it has plenty. */
-  const seen = createLruCache<{ room: number; isScarce: boolean }>(MAX_ITEMS);
+  const seen = createLruCache<{ room: number; isScarce: boolean; isFull: boolean }>(MAX_ITEMS);
   const noteRoom = (key: string, item: Item | undefined, { holds, nanos }: Lease): void => {
     const room = Math.min(...holds.map((hold) => numberIn(item, roomName(hold))));
     const wasScarce = seen.get(key)?.isScarce ?? true;
-    seen.set(key, { room, isScarce: room < (wasScarce ? PLENTY : 1) * nanos });
+    const isScarce = room < (wasScarce ? PLENTY : 1) * nanos;
+    seen.set(key, { room, isScarce, isFull: numberIn(item, IN_FLIGHT) >= marksPerItem });
   };
-  const bank = createBudgetBank(budgets, ({ key, room }) => {
+  const bank = createBudgetBank(budgets, ({ key, room, inFlight }) => {
     const isScarce = seen.get(key)?.isScarce ?? true;
-    seen.set(key, { room, isScarce });
+    seen.set(key, { room, isScarce, isFull: inFlight >= marksPerItem });
   });
 
   /** Room in an item for so many nanos more of each budget. */
@@ -70,7 +73,7 @@ export const createLeases = ({
     for (const [index, hold] of lease.holds.entries()) {
       if (numberIn(borrower.item, roomName(hold)) >= needed) continue;
       const room = await bank.makeRoom({
-        ...{ hold, borrower, needed, now },
+        ...{ hold, borrower, needed, now, marksPerItem },
         // Where a shard has room of one budget, it may have none of another.
         isMovable: isMovable && lease.holds.length === 1,
       });
@@ -156,7 +159,7 @@ export const createLeases = ({
     /** The one of some items with the most room for a lease. */
     roomiest: (keys: string[], { nanos }: Lease): string | undefined =>
       keys
-        .filter((key) => (seen.get(key)?.room ?? 0) >= nanos)
+        .filter((key) => !seen.get(key)?.isFull && (seen.get(key)?.room ?? 0) >= nanos)
         .toSorted((one, other) => (seen.get(other)?.room ?? 0) - (seen.get(one)?.room ?? 0))[0],
     noteRoom,
     /** Reads what callers are shown of their budgets. */
