@@ -29,10 +29,7 @@ const SHARE_OF_REST = 4;
 const NEAR = 20;
 /** Taken back in one write, whose expression is bounded. */
 const MAX_RETURNS = 20;
-/**
- * While leases are in flight, a process whose dollars another one took first looks for none: processes that look together write in
- * vain, and its callers repeat their 429s after a second.
- */
+/** While leases are in flight, a process looks for no dollars so long after another one took them first: the next write would fail, too. */
 const STAND_BACK_MS = 1_000;
 const MAX_BUDGETS = 1_000;
 /** For what callers are shown. A grant is made by what the budget's item has. */
