@@ -87,6 +87,27 @@ export const createBudgetBank = (table: Table, onShare: (share: Share) => void) 
     return { grant: { seen: own.received, to: own.granted + amount } };
   };
 
+  /** Lends what items have returned, and what is taken back from donors; undefined: another process was faster. */
+  const draw = async (
+    root: Item,
+    query: RoomQuery,
+    lack: Lack,
+    { shares, donors, lacking }: { shares: Share[]; donors: Share[]; lacking: number },
+  ): Promise<Room | undefined> => {
+    const { hold, now } = query;
+    const drawn = await recall(donors, hold, lacking);
+    const returning = shares
+      .map((share) => drawn.find(({ key }) => key === share.key) ?? share)
+      .filter(({ returned, taken }) => returned > taken);
+    const room = await lend(root, query, lack, returning.slice(0, MAX_RETURNS));
+    if (room) return room;
+    overtakenAt.set(hold.budget, now);
+    // What one write does not take back, and what was granted to items whose processes died.
+    const granted = drawn.length > 0 ? [] : donors;
+    await finish(hold, [...returning.slice(MAX_RETURNS), ...granted]);
+    return undefined;
+  };
+
   /** Looks for room in other items; undefined: there was some. */
   const search = async (root: Item, query: RoomQuery, lack: Lack): Promise<Room | undefined> => {
     const { hold, borrower, needed, now } = query;
@@ -99,21 +120,10 @@ export const createBudgetBank = (table: Table, onShare: (share: Share) => void) 
     });
     if (needed > max) return refusal('too-small');
     const lacking = lack.lacking - lack.free - returnedBy(shares);
-    const isOvertaken = now - (overtakenAt.get(hold.budget) ?? 0) < STAND_BACK_MS;
-    const stands = isOvertaken && shares.some(({ leased }) => leased > 0);
-    const donors = stands ? undefined : donorsOf(shares, query, lacking);
+    const standsBack = now - (overtakenAt.get(hold.budget) ?? 0) < STAND_BACK_MS;
+    const donors = donorsOf(shares, { ...query, standsBack }, lacking);
     if (!donors) return refusal(spent > max - needed ? 'spent' : 'in-flight');
-    const drawn = await recall(donors, hold, lacking);
-    const returning = shares
-      .map((share) => drawn.find(({ key }) => key === share.key) ?? share)
-      .filter(({ returned, taken }) => returned > taken);
-    const room = await lend(root, query, lack, returning.slice(0, MAX_RETURNS));
-    // What one write does not take back, and what was granted to items whose processes died.
-    if (!room) {
-      overtakenAt.set(hold.budget, now);
-      await finish(hold, [...returning.slice(MAX_RETURNS), ...(drawn.length > 0 ? [] : donors)]);
-    }
-    return room;
+    return draw(root, query, lack, { shares, donors, lacking });
   };
 
   /** One attempt; undefined: the budget has changed, and is to be looked at again. */

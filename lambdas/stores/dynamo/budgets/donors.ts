@@ -17,10 +17,18 @@ export type RoomQuery = {
 };
 
 /** Whether another shard of the borrower's meter has room: the request can move there with fewer writes than dollars can here. */
-const hasSibling = (shares: Share[], { borrower: { key }, needed, marksPerItem }: RoomQuery): boolean => {
+const hasSibling = (
+  shares: Share[],
+  { borrower: { key }, needed, marksPerItem }: RoomQuery,
+): boolean => {
   const shards = key.slice(0, key.lastIndexOf('/') + 1);
   const isSibling = (share: Share) => share.key !== key && share.key.startsWith(shards);
-  return shards !== '' && shares.some((share) => isSibling(share) && share.inFlight < marksPerItem && share.room >= needed);
+  return (
+    shards !== '' &&
+    shares.some(
+      (share) => isSibling(share) && share.inFlight < marksPerItem && share.room >= needed,
+    )
+  );
 };
 
 /**
@@ -30,14 +38,15 @@ const hasSibling = (shares: Share[], { borrower: { key }, needed, marksPerItem }
  */
 export const donorsOf = (
   shares: Share[],
-  query: RoomQuery,
+  query: RoomQuery & { standsBack: boolean },
   lacking: number,
 ): Share[] | undefined => {
+  const isBusy = ({ leased }: Share) => leased > 0;
+  if (query.standsBack && shares.some(isBusy)) return undefined;
   if (lacking <= 0) return [];
   if (query.isMovable && hasSibling(shares, query)) return undefined;
   const { borrower, needed } = query;
   const isOwn = ({ key }: Share) => key === borrower.key;
-  const isBusy = ({ leased }: Share) => leased > 0;
   const others = shares.filter((share) => !isOwn(share));
   const least = shares.some((share) => isOwn(share) && isBusy(share)) ? PLENTY * needed : lacking;
   const donors = others.filter(
