@@ -2,12 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { AdminEnv } from '../../lambdas/env.ts';
-import { bundle } from '../../lib/bundle/bundle.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { sharedBundle } from '../support/shared-bundle.ts';
 
-const outdir = temporaryFolder('admin-bundle');
-
-const { file } = bundle({ entry: 'lambdas/admin.ts', outdir });
+const { file } = sharedBundle({ entry: 'lambdas/admin.ts' });
 
 const env = {
   STAGE: 'test',

@@ -6,11 +6,12 @@ import * as z from 'zod';
 import type { RouterEnv } from '../../lambdas/env.ts';
 import { mintKey } from '../../lambdas/keys/api-key.ts';
 import { bundle } from '../../lib/bundle/bundle.ts';
+import { sharedBundle } from '../support/shared-bundle.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const outdir = temporaryFolder('bundle');
 
-const { file, sources } = bundle({ entry: 'lambdas/router.ts', outdir });
+const { folder: shipped, file, sources } = sharedBundle({ entry: 'lambdas/router.ts' });
 const paths = Object.keys(sources);
 
 /**
@@ -179,17 +180,17 @@ describe('the bundle of the router function', () => {
   });
 
   test('the late parts of the router bundle are the listed files, each below its limit', () => {
-    expect(readdirSync(outdir).filter((name) => name.startsWith('late-'))).toEqual(
+    expect(readdirSync(shipped).filter((name) => name.startsWith('late-'))).toEqual(
       Object.keys(PARTS).sort(),
     );
     for (const [name, limitKb] of Object.entries(PARTS)) {
-      expect(statSync(join(outdir, name)).size / 1024).toBeLessThan(limitKb);
+      expect(statSync(join(shipped, name)).size / 1024).toBeLessThan(limitKb);
     }
   });
 
   test('no source is in two files of the router bundle, so a class or a state exists once', () => {
     const files = ['index.cjs', ...Object.keys(PARTS)].map((name) =>
-      readFileSync(join(outdir, name), 'utf8'),
+      readFileSync(join(shipped, name), 'utf8'),
     );
     // What only the constructor of one class and one cache of the protocols say.
     for (const words of ['this.name="UpstreamError"', 'this.name="ApiError"']) {

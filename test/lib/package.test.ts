@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { bundle } from '../../lib/bundle/bundle.ts';
 import { billOfMaterials, partsOf } from '../../lib/package/bill-of-materials.ts';
 import { nextVersion, releasedChangelog } from '../../lib/package/changelog.ts';
+import { sharedBundle } from '../support/shared-bundle.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -89,7 +89,7 @@ describe('the package', () => {
 });
 
 test('the bill of a function names the packages in its bundle', () => {
-  const { sources } = bundle({ entry: 'lambdas/router.ts', outdir: join(folder, 'router') });
+  const { sources } = sharedBundle({ entry: 'lambdas/router.ts' });
   const { components } = Bill.parse(billOfMaterials(partsOf(Object.keys(sources))));
   const named = components.map(({ name }) => name);
   const folders = Object.keys(sources).filter((path) => path.includes('node_modules/'));

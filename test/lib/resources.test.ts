@@ -1,8 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
-import { bundle, WEB_BUNDLE } from '../../lib/bundle/bundle.ts';
+import { readFileSync, statSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { WEB_BUNDLE } from '../../lib/bundle/bundle.ts';
+import { sharedBundle } from '../support/shared-bundle.ts';
 import { synthTemplate, WEB_FOLDER } from './synth.ts';
 
 const manual = readFileSync(new URL('../../docs/resources.md', import.meta.url), 'utf8');
@@ -109,8 +108,6 @@ describe('the list of resources in docs/resources.md', () => {
 });
 
 describe('the sizes of the bundles in docs/resources.md', () => {
-  const outdir = mkdtempSync(join(tmpdir(), 'sizes-'));
-  afterAll(() => rmSync(outdir, { recursive: true }));
   const BUNDLES = [
     { entry: 'lambdas/router.ts' },
     { entry: 'lambdas/admin.ts' },
@@ -125,7 +122,7 @@ describe('the sizes of the bundles in docs/resources.md', () => {
     (options) => {
       const [, listedKb] =
         rowsBelow('The bundles').find(([entry]) => entry === options.entry) ?? [];
-      const { file } = bundle({ ...options, outdir: join(outdir, options.entry) });
+      const { file } = sharedBundle(options);
       const share = statSync(file).size / 1024 / Number(listedKb);
       expect(share).toBeGreaterThan(0.9);
       expect(share).toBeLessThan(1.1);

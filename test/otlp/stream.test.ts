@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { bundle } from '../../lib/bundle/bundle.ts';
 import { TABLE_NAMES } from '../../local/local-stores.ts';
 import { type DynamoRouter, startOnDynamo } from '../support/dynamo-stores.ts';
 import { LOCAL_AWS } from '../support/local-aws.ts';
+import { sharedBundle } from '../support/shared-bundle.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startCollector } from './collector.ts';
 
@@ -18,7 +18,7 @@ let file: string;
 
 beforeAll(async () => {
   router = await startOnDynamo();
-  file = bundle({ entry: 'lambdas/otlp.ts', outdir: join(folder, 'code') }).file;
+  file = sharedBundle({ entry: 'lambdas/otlp.ts' }).file;
 });
 afterAll(() => router.close());
 

@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RouterEnv } from '../../lambdas/env.ts';
-import { type BundleOptions, bundle } from '../../lib/bundle/bundle.ts';
+import type { BundleOptions } from '../../lib/bundle/bundle.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
 import type { DynamoRouter } from '../support/dynamo-stores.ts';
 import { watchAnswer, watchLine } from '../support/leak-watch.ts';
+import { scriptsAround } from '../support/shared-bundle.ts';
 import { type Invocation, type RuntimeApi, startRuntimeApi } from './runtime-api.ts';
 
 const SHIM = fileURLToPath(new URL('native-client.cjs', import.meta.url));
@@ -20,11 +21,11 @@ export const bundleFor = (
     entry: 'lambdas/router.ts',
   },
 ) => {
-  const outdir = mkdtempSync(join(tmpdir(), 'function-'));
-  const catalog = join(outdir, 'models.json');
-  writeFileSync(catalog, JSON.stringify(models));
-  const { folder } = bundle({ ...options, outdir, catalog });
-  return { folder, remove: () => rmSync(outdir, { recursive: true }) };
+  const folder = mkdtempSync(join(tmpdir(), 'function-'));
+  for (const [name, script] of Object.entries(scriptsAround(models, options))) {
+    writeFileSync(join(folder, name), script);
+  }
+  return { folder, remove: () => rmSync(folder, { recursive: true }) };
 };
 
 const watched = (invocation: Invocation): Invocation => {
