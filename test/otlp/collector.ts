@@ -1,14 +1,16 @@
+import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { createGunzip } from 'node:zlib';
+import root from '@opentelemetry/otlp-transformer/build/src/generated/root.js';
 import { onTestFinished } from 'vitest';
 import * as z from 'zod';
 
 /**
- * A collector that takes what the definitions of OTLP allow in JSON, member by member, and answers 400 to anything else.
- * https://github.com/open-telemetry/opentelemetry-proto: 64-bit numbers are texts, ids hexadecimal, enums numbers.
+ * A collector that takes what the published definitions of OTLP and these rules allow in JSON, member by member, and answers
+ * 400 to anything else. https://github.com/open-telemetry/opentelemetry-proto: 64-bit numbers are texts, ids hexadecimal, enums numbers.
  */
 const Int64 = z.string().regex(/^\d{1,19}$/);
 const Nanos = z.string().regex(/^1\d{18}$/);
@@ -102,6 +104,36 @@ const Metrics = z.strictObject({
   ),
 });
 
+type Definition = {
+  fromObject(body: object): object;
+  encode(message: object): { finish(): Uint8Array };
+  decode(bytes: Uint8Array): object;
+  toObject(message: object, options: object): unknown;
+};
+const { collector: definitions } = (
+  root as unknown as {
+    opentelemetry: {
+      proto: {
+        collector: {
+          trace: { v1: { ExportTraceServiceRequest: Definition } };
+          metrics: { v1: { ExportMetricsServiceRequest: Definition } };
+        };
+      };
+    };
+  }
+).opentelemetry.proto;
+
+/** What the published protobuf definitions read of a request; a member that they lack is missing in it. */
+const readByDefinition = (path: string, body: object): unknown => {
+  const definition =
+    path === '/v1/traces'
+      ? definitions.trace.v1.ExportTraceServiceRequest
+      : definitions.metrics.v1.ExportMetricsServiceRequest;
+  const bytes = definition.encode(definition.fromObject(body)).finish();
+  // Ids are hexadecimal in JSON: read as base64, they come out as the same text.
+  return definition.toObject(definition.decode(bytes), { longs: String, bytes: String });
+};
+
 const valuesOf = (attributes: Span['attributes']): Record<string, unknown> =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 
@@ -116,7 +148,8 @@ export const startCollector = async (port = 0) => {
   const headers: Record<string, unknown>[] = [];
   let trouble: Trouble | undefined;
 
-  const take = (path: string, body: unknown): void => {
+  const take = (path: string, body: object): void => {
+    assert.deepEqual(readByDefinition(path, body), body);
     if (path === '/v1/traces') {
       for (const { scopeSpans } of Traces.parse(body).resourceSpans) {
         for (const span of scopeSpans.flatMap((one) => one.spans)) spans.set(span.spanId, span);

@@ -112,6 +112,31 @@ test('a later revision of a record corrects its span and adds to no metric', asy
   expect(collector.total('model_router.requests')).toBe(0);
 });
 
+test('tokens that were read from a cache, written to it, and spent on reasoning are attributes of a span', async () => {
+  const collector = await startCollector();
+  const tokens = { inputTokens: 100, cacheReadTokens: 20, cacheWriteTokens: 40 };
+  const output = { outputTokens: 12, reasoningTokens: 7 };
+  const changed = (await readStream()).map(({ dynamodb, ...rest }) => {
+    const entry = JSON.parse(String(dynamodb.NewImage.entry?.S));
+    const text = JSON.stringify({ ...entry, ...tokens, ...output });
+    const image = { ...dynamodb.NewImage, entry: { S: text } };
+    return { ...rest, dynamodb: { ...dynamodb, NewImage: image } };
+  });
+  expect(await callFunction(changed, collector.url)).toMatchObject({ code: 0, log: '' });
+  const finished = collector
+    .requests()
+    .map((span) => collector.attributesOf(span))
+    .find((attributes) => attributes['model_router.outcome'] === 'finished');
+  expect(finished).toMatchObject({
+    'gen_ai.usage.input_tokens': '100',
+    'gen_ai.usage.cache_read.input_tokens': '20',
+    'gen_ai.usage.cache_write.input_tokens': '40',
+    'gen_ai.usage.output_tokens': '12',
+    'gen_ai.usage.reasoning.output_tokens': '7',
+  });
+  expect(collector.faults).toEqual([]);
+});
+
 test('a record of a clock that is ahead, or was set back while the request ran, has a valid span', async () => {
   const collector = await startCollector();
   const DAY_MS = 86_400_000;
