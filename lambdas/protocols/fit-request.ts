@@ -5,14 +5,13 @@ import { cacheLosses } from './cache/members.ts';
 import type {
   Block,
   DocumentBlock,
-  Extras,
   GenerationRequest,
   NativeTool,
   Tool,
   Turn,
 } from './generation.ts';
 import { instruct } from './instructions.ts';
-import { essentialBeyond, partsBeyond } from './ledger/extras.ts';
+import { essentialBeyond, partsBeyond, without } from './ledger/extras.ts';
 import { PATHS } from './ledger/paths.ts';
 import {
   MEDIA,
@@ -63,13 +62,6 @@ const acceptedFields = (
 ): readonly SamplingField[] | undefined =>
   samplingWithEffort === false && thinksAt(request) ? [] : sampling;
 
-const withoutFields = <Of extends Extras>(extras: Of, names: string[]): Of => ({
-  ...extras,
-  fields: Object.fromEntries(
-    Object.entries(extras.fields).filter(([name]) => !names.includes(name)),
-  ),
-});
-
 /** Removes the sampling fields that the model rejects; one that states the default is not a loss. */
 const fitSampling = (request: GenerationRequest, profile: Profile): Fitted => {
   const accepted = acceptedFields(request, profile);
@@ -87,7 +79,7 @@ const fitSampling = (request: GenerationRequest, profile: Profile): Fitted => {
       temperature: keep('temperature', temperature),
       topP: keep('top_p', topP),
       topK: keep('top_k', topK),
-      extras: withoutFields(extras, removed),
+      extras: { ...extras, fields: without(extras.fields, removed) },
     }),
     dropped: removed.filter((name) => !isDefault(extras, name, values[name])),
   };
@@ -140,9 +132,8 @@ const withoutKeywords = (schema: unknown, keywords: readonly string[]): unknown 
   if (Array.isArray(schema)) return schema.map((item) => withoutKeywords(item, keywords));
   const record = asRecord(schema);
   if (!record) return schema;
-  const kept = Object.entries(record).filter(([name]) => !keywords.includes(name));
   return Object.fromEntries(
-    kept.map(([name, value]) => {
+    Object.entries(without(record, keywords)).map(([name, value]) => {
       const named = MAPS.includes(name) ? asRecord(value) : undefined;
       if (!named) return [name, withoutKeywords(value, keywords)];
       const members = Object.entries(named);

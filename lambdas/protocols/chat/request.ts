@@ -12,7 +12,7 @@ import {
 } from '../fit-request.ts';
 import type { GenerationRequest } from '../generation.ts';
 import { asReminder } from '../instructions.ts';
-import { extraFieldsFor, makeExtras } from '../ledger/extras.ts';
+import { extraFieldsFor, makeExtras, without } from '../ledger/extras.ts';
 import type { Profile } from '../profile.ts';
 import type { HeaderMap, WireTarget } from '../protocol.ts';
 import { decodeResponseFormat } from '../response-format.ts';
@@ -27,47 +27,35 @@ import { ChatRequest } from './wire.ts';
 
 // --- wire -> canonical ---
 
+/** Members that have a canonical form. */
+const CANONICAL = [
+  ...['model', 'messages', 'stream', 'max_tokens', 'temperature', 'top_p', 'top_k', 'n', 'stop'],
+  ...['tools', 'tool_choice', 'functions', 'function_call', 'parallel_tool_calls'],
+  ...['response_format', 'reasoning_effort', 'user'],
+];
+
 /** @throws ApiError 400 that names the first invalid field. */
 export const decodeRequest = (body: unknown): GenerationRequest => {
   const wire = parseWire(ChatRequest, body);
-  const {
-    model,
-    messages,
-    stream,
-    max_tokens: maxTokens,
-    temperature,
-    top_p: topP,
-    top_k: topK,
-    n: choices = 1,
-    stop,
-    tools: _tools,
-    tool_choice: _choice,
-    functions,
-    function_call: _called,
-    parallel_tool_calls: _parallel,
-    response_format: responseFormat,
-    reasoning_effort: effort,
-    user,
-    ...fields
-  } = wire;
+  const { n: choices = 1, stop, response_format: format, reasoning_effort: effort } = wire;
   return omitUndefined({
-    model,
-    turns: decodeMessages(messages),
-    stream: stream ?? false,
+    model: wire.model,
+    turns: decodeMessages(wire.messages),
+    stream: wire.stream ?? false,
     // The vendor streams audio in one raw format only.
-    isWhole: !stream && fields.modalities?.includes('audio') ? (true as const) : undefined,
+    isWhole: !wire.stream && wire.modalities?.includes('audio') ? (true as const) : undefined,
     choices: choices > 1 ? choices : undefined,
     // The newer name also stays in `extras`: from it the encoder knows which of the two to write.
-    maxTokens: fields.max_completion_tokens ?? maxTokens,
-    temperature,
-    topP,
-    topK,
+    maxTokens: wire.max_completion_tokens ?? wire.max_tokens,
+    temperature: wire.temperature,
+    topP: wire.top_p,
+    topK: wire.top_k,
     stop: listOf(typeof stop === 'string' ? [stop] : stop),
     ...decodeToolFields(wire),
-    responseFormat: responseFormat && decodeResponseFormat(responseFormat),
+    responseFormat: format && decodeResponseFormat(format),
     reasoning: effort === undefined ? undefined : { effort },
-    user,
-    extras: makeExtras(NAME, { ...fields, ...(functions && MARK) }),
+    user: wire.user,
+    extras: makeExtras(NAME, { ...without(wire, CANONICAL), ...(wire.functions && MARK) }),
   });
 };
 

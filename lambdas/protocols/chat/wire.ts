@@ -1,69 +1,42 @@
-import {
-  anything,
-  atLeast,
-  atMost,
-  boolean,
-  exactOptional,
-  type Infer,
-  integer,
-  jsonObject,
-  list,
-  literal,
-  looseObject,
-  mapped,
-  matching,
-  maxItems,
-  minItems,
-  nonEmpty,
-  number,
-  object,
-  oneOf,
-  optional,
-  positive,
-  selectedBy,
-  string,
-  typed,
-  union,
-  withDefault,
-} from '../../support/schema.ts';
+import * as s from '../../support/schema.ts';
 
 /** The chat-completions request. Loose: fields that are not listed are kept in `extras`. */
-const TextPart = looseObject({ type: literal('text'), text: string });
-const RefusalPart = looseObject({ type: literal('refusal'), refusal: string });
-const ImagePart = looseObject({
-  type: literal('image_url'),
-  image_url: looseObject({ url: string }),
+const TextPart = s.looseObject({ type: s.literal('text'), text: s.string });
+const RefusalPart = s.looseObject({ type: s.literal('refusal'), refusal: s.string });
+const ImagePart = s.looseObject({
+  type: s.literal('image_url'),
+  image_url: s.looseObject({ url: s.string }),
 });
-const FilePart = looseObject({
-  type: literal('file'),
-  file: looseObject({
-    file_data: optional(string),
-    filename: optional(string),
-    file_id: optional(string),
+const FilePart = s.looseObject({
+  type: s.literal('file'),
+  file: s.looseObject({
+    file_data: s.optional(s.string),
+    filename: s.optional(s.string),
+    file_id: s.optional(s.string),
   }),
 });
 /** Blocks of the messages protocol; see borrowed-blocks.ts. */
-const ToolUsePart = looseObject({
-  type: literal('tool_use'),
-  id: string,
-  name: nonEmpty,
-  input: anything,
+const ToolUsePart = s.looseObject({
+  type: s.literal('tool_use'),
+  id: s.string,
+  name: s.nonEmpty,
+  input: s.anything,
 });
-const ToolResultPart = looseObject({
-  type: literal('tool_result'),
-  tool_use_id: string,
-  content: optional(union([string, list(jsonObject)])),
-  is_error: optional(boolean),
+const ToolResultPart = s.looseObject({
+  type: s.literal('tool_result'),
+  tool_use_id: s.string,
+  content: s.optional(s.union([s.string, s.list(s.jsonObject)])),
+  is_error: s.optional(s.boolean),
 });
-const ImageBlockPart = looseObject({
-  type: literal('image'),
-  source: union([
-    looseObject({ type: literal('base64'), media_type: string, data: string }),
-    looseObject({ type: literal('url'), url: string }),
+const ImageBlockPart = s.looseObject({
+  type: s.literal('image'),
+  source: s.union([
+    s.looseObject({ type: s.literal('base64'), media_type: s.string, data: s.string }),
+    s.looseObject({ type: s.literal('url'), url: s.string }),
   ]),
 });
 /** Parts of other kinds (audio, vendor extensions) are sent to chat upstreams unchanged. */
-export const ContentPart = typed({
+export const ContentPart = s.typed({
   text: TextPart,
   image_url: ImagePart,
   file: FilePart,
@@ -72,54 +45,54 @@ export const ContentPart = typed({
   tool_result: ToolResultPart,
   image: ImageBlockPart,
 });
-export type ContentPart = Infer<typeof ContentPart>;
+export type ContentPart = s.Infer<typeof ContentPart>;
 
-const Content = union([string, list(ContentPart)]);
+const Content = s.union([s.string, s.list(ContentPart)]);
 
 /** JSON text; some clients send the value itself. */
-const Arguments = mapped(union([string, jsonObject]), (value) =>
+const Arguments = s.mapped(s.union([s.string, s.jsonObject]), (value) =>
   typeof value === 'string' ? value : JSON.stringify(value),
 );
 
-const FunctionCall = looseObject({ name: nonEmpty, arguments: optional(Arguments) });
+const FunctionCall = s.looseObject({ name: s.nonEmpty, arguments: s.optional(Arguments) });
 // Empty ids come from upstreams that send them; the result has an empty id too.
-const Id = { id: string };
-const ToolCall = union([
-  looseObject({
+const Id = { id: s.string };
+const ToolCall = s.union([
+  s.looseObject({
     ...Id,
-    type: withDefault(literal('function'), 'function'),
+    type: s.withDefault(s.literal('function'), 'function'),
     function: FunctionCall,
   }),
-  looseObject({
+  s.looseObject({
     ...Id,
-    type: literal('custom'),
-    custom: looseObject({ name: nonEmpty, input: string }),
+    type: s.literal('custom'),
+    custom: s.looseObject({ name: s.nonEmpty, input: s.string }),
   }),
 ]);
 
-const SystemMessage = looseObject({ role: oneOf(['system', 'developer']), content: Content });
-const UserMessage = looseObject({ role: literal('user'), content: Content });
-const AssistantMessage = looseObject({
-  role: literal('assistant'),
-  content: optional(Content),
-  refusal: optional(string),
-  reasoning_content: optional(string),
-  tool_calls: optional(list(ToolCall)),
-  function_call: optional(FunctionCall),
+const SystemMessage = s.looseObject({ role: s.oneOf(['system', 'developer']), content: Content });
+const UserMessage = s.looseObject({ role: s.literal('user'), content: Content });
+const AssistantMessage = s.looseObject({
+  role: s.literal('assistant'),
+  content: s.optional(Content),
+  refusal: s.optional(s.string),
+  reasoning_content: s.optional(s.string),
+  tool_calls: s.optional(s.list(ToolCall)),
+  function_call: s.optional(FunctionCall),
 });
-const ToolMessage = looseObject({
-  role: literal('tool'),
-  tool_call_id: string,
-  content: optional(Content),
+const ToolMessage = s.looseObject({
+  role: s.literal('tool'),
+  tool_call_id: s.string,
+  content: s.optional(Content),
 });
 /** The result of a `function_call`; tool calls replaced both in 2023. */
-const FunctionMessage = looseObject({
-  role: literal('function'),
-  name: nonEmpty,
-  content: optional(Content),
+const FunctionMessage = s.looseObject({
+  role: s.literal('function'),
+  name: s.nonEmpty,
+  content: s.optional(Content),
 });
 const ROLES = 'must be one of system, developer, user, assistant, tool, function';
-export const Message = selectedBy(
+export const Message = s.selectedBy(
   'role',
   {
     ...{ system: SystemMessage, developer: SystemMessage, user: UserMessage },
@@ -127,80 +100,82 @@ export const Message = selectedBy(
   },
   ROLES,
 );
-export type Message = Infer<typeof Message>;
+export type Message = s.Infer<typeof Message>;
 
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** No provider accepts arguments of another type; some callers leave the type out. */
-const Parameters = looseObject({ type: exactOptional(literal('object')) });
+const Parameters = s.looseObject({ type: s.exactOptional(s.literal('object')) });
 
-const ToolName = matching(TOOL_NAME, 'must be 1 to 64 letters, digits, _ or -');
-const FunctionDefinition = looseObject({
+const ToolName = s.matching(TOOL_NAME, 'must be 1 to 64 letters, digits, _ or -');
+const FunctionDefinition = s.looseObject({
   name: ToolName,
-  description: optional(string),
-  parameters: optional(Parameters),
-  strict: optional(boolean),
+  description: s.optional(s.string),
+  parameters: s.optional(Parameters),
+  strict: s.optional(s.boolean),
 });
-const FunctionTool = looseObject({ type: literal('function'), function: FunctionDefinition });
+const FunctionTool = s.looseObject({ type: s.literal('function'), function: FunctionDefinition });
 /** Takes one free text, which a grammar may restrict. */
-const CustomTool = looseObject({
-  type: literal('custom'),
-  custom: looseObject({
+const CustomTool = s.looseObject({
+  type: s.literal('custom'),
+  custom: s.looseObject({
     name: ToolName,
-    description: optional(string),
-    format: optional(
-      looseObject({
-        grammar: optional(looseObject({ syntax: optional(string), definition: optional(string) })),
+    description: s.optional(s.string),
+    format: s.optional(
+      s.looseObject({
+        grammar: s.optional(
+          s.looseObject({ syntax: s.optional(s.string), definition: s.optional(s.string) }),
+        ),
       }),
     ),
   }),
 });
 /** A tool of the messages protocol; some agents send it if a model's name suggests that protocol. */
-const SchemaTool = looseObject({
-  type: exactOptional(literal('custom')),
+const SchemaTool = s.looseObject({
+  type: s.exactOptional(s.literal('custom')),
   name: ToolName,
-  description: optional(string),
+  description: s.optional(s.string),
   input_schema: Parameters,
 });
 /** Tools of other types are run by an upstream. */
-export const WireTool = typed(
-  { function: FunctionTool, custom: union([CustomTool, SchemaTool]) },
+export const WireTool = s.typed(
+  { function: FunctionTool, custom: s.union([CustomTool, SchemaTool]) },
   SchemaTool,
 );
-export type WireTool = Infer<typeof WireTool>;
+export type WireTool = s.Infer<typeof WireTool>;
 
-const Named = looseObject({ name: nonEmpty });
-const FunctionChoice = looseObject({ type: literal('function'), function: Named });
-const CustomChoice = looseObject({ type: literal('custom'), custom: Named });
-const WireToolChoice = union([
-  oneOf(['none', 'auto', 'required']),
+const Named = s.looseObject({ name: s.nonEmpty });
+const FunctionChoice = s.looseObject({ type: s.literal('function'), function: Named });
+const CustomChoice = s.looseObject({ type: s.literal('custom'), custom: Named });
+const WireToolChoice = s.union([
+  s.oneOf(['none', 'auto', 'required']),
   FunctionChoice,
   CustomChoice,
-  looseObject({
-    type: literal('allowed_tools'),
-    allowed_tools: looseObject({
-      mode: oneOf(['auto', 'required']),
-      tools: list(union([object({ custom: Named }), object({ function: Named })])),
+  s.looseObject({
+    type: s.literal('allowed_tools'),
+    allowed_tools: s.looseObject({
+      mode: s.oneOf(['auto', 'required']),
+      tools: s.list(s.union([s.object({ custom: Named }), s.object({ function: Named })])),
     }),
   }),
   // Choices of the messages protocol, from agents that send its tools.
-  looseObject({ type: oneOf(['auto', 'any', 'none']) }),
-  looseObject({ type: literal('tool'), name: nonEmpty }),
+  s.looseObject({ type: s.oneOf(['auto', 'any', 'none']) }),
+  s.looseObject({ type: s.literal('tool'), name: s.nonEmpty }),
 ]);
-export type WireToolChoice = Infer<typeof WireToolChoice>;
+export type WireToolChoice = s.Infer<typeof WireToolChoice>;
 
-const WireResponseFormat = selectedBy(
+const WireResponseFormat = s.selectedBy(
   'type',
   {
-    text: looseObject({ type: literal('text') }),
-    json_object: looseObject({ type: literal('json_object') }),
-    json_schema: looseObject({
-      type: literal('json_schema'),
-      json_schema: looseObject({
-        name: optional(string),
-        description: optional(string),
-        schema: optional(jsonObject),
-        strict: optional(boolean),
+    text: s.looseObject({ type: s.literal('text') }),
+    json_object: s.looseObject({ type: s.literal('json_object') }),
+    json_schema: s.looseObject({
+      type: s.literal('json_schema'),
+      json_schema: s.looseObject({
+        name: s.optional(s.string),
+        description: s.optional(s.string),
+        schema: s.optional(s.jsonObject),
+        strict: s.optional(s.boolean),
       }),
     }),
   },
@@ -215,31 +190,31 @@ const MAX_TOOLS = 256;
 /** The vendor's limit. */
 const MAX_CHOICES = 128;
 
-export const ChatRequest = looseObject({
-  model: nonEmpty,
-  messages: list(Message, maxItems(MAX_MESSAGES, { items: minItems(1) })),
-  stream: optional(boolean),
-  stream_options: optional(jsonObject),
-  max_tokens: optional(positive),
-  max_completion_tokens: optional(positive),
-  temperature: optional(atMost(atLeast(number, 0), 2)),
-  top_p: optional(atMost(atLeast(number, 0), 1)),
-  top_k: optional(atLeast(integer, 0)),
-  n: optional(atMost(positive, MAX_CHOICES)),
-  stop: optional(
-    union([
-      nonEmpty,
-      list(nonEmpty, maxItems(MAX_STOP_SEQUENCES, { text: 'at most 4 sequences' })),
+export const ChatRequest = s.looseObject({
+  model: s.nonEmpty,
+  messages: s.list(Message, s.maxItems(MAX_MESSAGES, { items: s.minItems(1) })),
+  stream: s.optional(s.boolean),
+  stream_options: s.optional(s.jsonObject),
+  max_tokens: s.optional(s.positive),
+  max_completion_tokens: s.optional(s.positive),
+  temperature: s.optional(s.atMost(s.atLeast(s.number, 0), 2)),
+  top_p: s.optional(s.atMost(s.atLeast(s.number, 0), 1)),
+  top_k: s.optional(s.atLeast(s.integer, 0)),
+  n: s.optional(s.atMost(s.positive, MAX_CHOICES)),
+  stop: s.optional(
+    s.union([
+      s.nonEmpty,
+      s.list(s.nonEmpty, s.maxItems(MAX_STOP_SEQUENCES, { text: 'at most 4 sequences' })),
     ]),
   ),
-  tools: optional(list(WireTool, maxItems(MAX_TOOLS))),
-  tool_choice: optional(WireToolChoice),
-  functions: optional(list(FunctionDefinition, maxItems(MAX_TOOLS))),
-  function_call: optional(union([oneOf(['none', 'auto']), Named])),
-  modalities: optional(list(string)),
-  parallel_tool_calls: optional(boolean),
-  response_format: optional(WireResponseFormat),
-  reasoning_effort: optional(string),
-  user: optional(string),
+  tools: s.optional(s.list(WireTool, s.maxItems(MAX_TOOLS))),
+  tool_choice: s.optional(WireToolChoice),
+  functions: s.optional(s.list(FunctionDefinition, s.maxItems(MAX_TOOLS))),
+  function_call: s.optional(s.union([s.oneOf(['none', 'auto']), Named])),
+  modalities: s.optional(s.list(s.string)),
+  parallel_tool_calls: s.optional(s.boolean),
+  response_format: s.optional(WireResponseFormat),
+  reasoning_effort: s.optional(s.string),
+  user: s.optional(s.string),
 });
-export type ChatRequest = Infer<typeof ChatRequest>;
+export type ChatRequest = s.Infer<typeof ChatRequest>;

@@ -14,6 +14,10 @@ export const makeExtras = <Name extends ProtocolName>(
   return { protocol, fields: present };
 };
 
+/** The members without those of these names. */
+export const without = (members: Json, names: readonly string[]): Json =>
+  Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)));
+
 /** `{ extras }` if there are fields, else `{}`: most blocks have none. */
 export const extrasIfAny = (protocol: ProtocolName, fields: Json): { extras?: Extras } => {
   const extras = makeExtras(protocol, fields);

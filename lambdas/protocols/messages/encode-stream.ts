@@ -15,11 +15,11 @@ export const message = (type: string, fields: Json): SseEvent => ({
 });
 
 const DELTA_EVENT = 'content_block_delta';
-const DELTA = { text: 'text', thinking: 'thinking', 'tool-call': 'partial_json' } as const;
-const DELTA_TYPE = {
-  text: 'text_delta',
-  thinking: 'thinking_delta',
-  'tool-call': 'input_json_delta',
+/** By the kind of block: the kind of its deltas, and the member with their text. */
+const DELTAS = {
+  text: ['text_delta', 'text'],
+  thinking: ['thinking_delta', 'thinking'],
+  'tool-call': ['input_json_delta', 'partial_json'],
 } as const;
 
 /** `input` is always empty: SDKs read it from the deltas, and would add a value given here. */
@@ -87,9 +87,8 @@ const createBlockWriter = (): BlockWriter => {
       const { type } = head;
       if (type === 'native') return [];
       const opening = start(head);
-      writeText ??= jsonTemplate(
-        (text) => deltaMessage({ type: DELTA_TYPE[type], [DELTA[type]]: text }).data,
-      );
+      const [kind, member] = DELTAS[type];
+      writeText ??= jsonTemplate((text) => deltaMessage({ type: kind, [member]: text }).data);
       return [...opening, { event: DELTA_EVENT, data: writeText(event.delta) }];
     },
   };

@@ -2,7 +2,7 @@ import { isDefault } from '#late/crossing';
 import { invalidRequest } from '../../support/errors.ts';
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import { parseWire } from '../../support/schema.ts';
-import { listOf } from '../bytes/json.ts';
+import { type Json, listOf } from '../bytes/json.ts';
 import {
   createCannotSay,
   type Fitted,
@@ -12,7 +12,7 @@ import {
   lossesOn,
 } from '../fit-request.ts';
 import type { DocumentBlock, GenerationRequest, Reasoning } from '../generation.ts';
-import { extraFieldsFor, makeExtras } from '../ledger/extras.ts';
+import { extraFieldsFor, makeExtras, without } from '../ledger/extras.ts';
 import { plain } from '../ledger/paths.ts';
 import { isPdf } from '../media.ts';
 import type { CallerHeaders, WireTarget } from '../protocol.ts';
@@ -42,11 +42,9 @@ const decodeReasoning = ({
 };
 
 /** The members of a field that are not canonical, under its name; kept in `extras`. */
-const membersBeyond = (name: string, record: object | undefined, canonical: string[]) => {
-  const rest = Object.entries(record ?? {}).filter(
-    ([key, value]) => !canonical.includes(key) && value != null,
-  );
-  return rest.length > 0 ? { [name]: Object.fromEntries(rest) } : {};
+const membersBeyond = (name: string, record: Json | undefined, canonical: string[]) => {
+  const { fields } = makeExtras(NAME, without(record ?? {}, canonical));
+  return isEmpty(fields) ? {} : { [name]: fields };
 };
 
 /** The vendor's code: its SDK's tool runner reacts by sending the whole history without a thread. */
@@ -61,48 +59,35 @@ const assertNoThread = (thread: unknown) => {
   });
 };
 
+/** Members that have a canonical form, and settings of an agent, with paths of its user's machine: never forwarded. */
+const CANONICAL = [
+  ...['model', 'messages', 'system', 'max_tokens', 'stream', 'temperature', 'top_p', 'top_k'],
+  ...['stop_sequences', 'tools', 'tool_choice', 'thinking', 'output_config', 'output_format'],
+  ...['metadata', 'thread', 'safeguards'],
+];
+
 const decode = (wire: CountRequest): GenerationRequest => {
-  const {
-    model,
-    messages,
-    system,
-    max_tokens: maxTokens,
-    stream,
-    temperature,
-    top_p: topP,
-    top_k: topK,
-    stop_sequences: stop,
-    tools,
-    tool_choice: toolChoice,
-    thinking,
-    output_config: outputConfig,
-    output_format: outputFormat,
-    metadata,
-    thread,
-    // Settings of an agent, with paths of its user's machine: never forwarded.
-    safeguards: _safeguards,
-    ...fields
-  } = wire;
-  assertNoThread(thread);
+  const { tool_choice: toolChoice, thinking, output_config: outputConfig, metadata } = wire;
+  assertNoThread(wire.thread);
   return omitUndefined({
-    model,
-    turns: [...decodeSystem(system), ...messages.map(decodeMessage)],
-    stream: stream ?? false,
-    maxTokens,
-    temperature,
-    topP,
-    topK,
-    stop: listOf(stop),
-    tools: tools?.map(decodeTool),
+    model: wire.model,
+    turns: [...decodeSystem(wire.system), ...wire.messages.map(decodeMessage)],
+    stream: wire.stream ?? false,
+    maxTokens: wire.max_tokens,
+    temperature: wire.temperature,
+    topP: wire.top_p,
+    topK: wire.top_k,
+    stop: listOf(wire.stop_sequences),
+    tools: wire.tools?.map(decodeTool),
     toolChoice: toolChoice && decodeToolChoice(toolChoice),
     parallelToolCalls: decodeParallel(toolChoice),
     // `output_format` is the field's name in an older beta.
-    responseFormat: decodeResponseFormat(outputConfig?.format ?? outputFormat),
+    responseFormat: decodeResponseFormat(outputConfig?.format ?? wire.output_format),
     reasoning: decodeReasoning(wire),
     user: metadata?.user_id,
     chatFields: sharedIn(NAME, wire),
     extras: makeExtras(NAME, {
-      ...fields,
+      ...without(wire, CANONICAL),
       // The field of an unknown mode is kept whole.
       ...membersBeyond('thinking', thinking, modeOf(thinking) ? ['type', 'budget_tokens'] : []),
       ...membersBeyond('output_config', outputConfig, ['effort', 'format']),

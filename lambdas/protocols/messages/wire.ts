@@ -1,69 +1,49 @@
-import {
-  anything,
-  atLeast,
-  atMost,
-  boolean,
-  type Infer,
-  integer,
-  jsonObject,
-  list,
-  literal,
-  looseObject,
-  matching,
-  maxItems,
-  minItems,
-  nonEmpty,
-  noneBut,
-  number,
-  oneOf,
-  optional,
-  positive,
-  selectedBy,
-  string,
-  typed,
-  union,
-} from '../../support/schema.ts';
+import * as s from '../../support/schema.ts';
 
 /** The messages request. Loose: fields that are not listed are kept in `extras`. */
-const TextBlock = looseObject({ type: literal('text'), text: string });
+const TextBlock = s.looseObject({ type: s.literal('text'), text: s.string });
 
-const Base64Source = looseObject({ type: literal('base64'), media_type: string, data: string });
-const UrlSource = looseObject({ type: literal('url'), url: string });
-const TextSource = looseObject({ type: literal('text'), data: string });
+const Base64Source = s.looseObject({
+  type: s.literal('base64'),
+  media_type: s.string,
+  data: s.string,
+});
+const UrlSource = s.looseObject({ type: s.literal('url'), url: s.string });
+const TextSource = s.looseObject({ type: s.literal('text'), data: s.string });
 /** Of files, content lists and unknown kinds: only an upstream of this protocol supports them. */
-const ImageBlock = looseObject({
-  type: literal('image'),
-  source: typed({ base64: Base64Source, url: UrlSource, text: noneBut(['base64', 'url']) }),
+const ImageBlock = s.looseObject({
+  type: s.literal('image'),
+  source: s.typed({ base64: Base64Source, url: UrlSource, text: s.noneBut(['base64', 'url']) }),
 });
-const DocumentBlock = looseObject({
-  type: literal('document'),
-  source: typed({ base64: Base64Source, url: UrlSource, text: TextSource }),
-  title: optional(string),
+const DocumentBlock = s.looseObject({
+  type: s.literal('document'),
+  source: s.typed({ base64: Base64Source, url: UrlSource, text: TextSource }),
+  title: s.optional(s.string),
 });
-const ToolUseBlock = looseObject({
-  type: literal('tool_use'),
-  id: string,
-  name: nonEmpty,
-  input: anything,
+const ToolUseBlock = s.looseObject({
+  type: s.literal('tool_use'),
+  id: s.string,
+  name: s.nonEmpty,
+  input: s.anything,
 });
-const ThinkingBlock = looseObject({
-  type: literal('thinking'),
-  thinking: string,
-  signature: optional(string),
+const ThinkingBlock = s.looseObject({
+  type: s.literal('thinking'),
+  thinking: s.string,
+  signature: s.optional(s.string),
 });
-const NotInResult = noneBut(['text', 'image', 'document']);
-const ResultContent = typed({
+const NotInResult = s.noneBut(['text', 'image', 'document']);
+const ResultContent = s.typed({
   ...{ text: TextBlock, image: ImageBlock, document: DocumentBlock },
   ...{ tool_use: NotInResult, tool_result: NotInResult, thinking: NotInResult },
 });
-const ToolResultBlock = looseObject({
-  type: literal('tool_result'),
-  tool_use_id: string,
-  content: optional(union([string, list(ResultContent)])),
-  is_error: optional(boolean),
+const ToolResultBlock = s.looseObject({
+  type: s.literal('tool_result'),
+  tool_use_id: s.string,
+  content: s.optional(s.union([s.string, s.list(ResultContent)])),
+  is_error: s.optional(s.boolean),
 });
 /** Of other types: server tools, redacted thinking, search results. */
-export const ContentBlock = typed({
+export const ContentBlock = s.typed({
   text: TextBlock,
   tool_use: ToolUseBlock,
   tool_result: ToolResultBlock,
@@ -71,35 +51,35 @@ export const ContentBlock = typed({
   image: ImageBlock,
   document: DocumentBlock,
 });
-export type ContentBlock = Infer<typeof ContentBlock>;
+export type ContentBlock = s.Infer<typeof ContentBlock>;
 
-const Content = union([string, list(ContentBlock)]);
-const Turn = looseObject({ role: oneOf(['user', 'assistant']), content: Content });
+const Content = s.union([s.string, s.list(ContentBlock)]);
+const Turn = s.looseObject({ role: s.oneOf(['user', 'assistant']), content: Content });
 /** Claude Code sends it inside `messages`; it keeps its place. One that only sets options has no content. */
-const SystemTurn = looseObject({ role: literal('system'), content: optional(Content) });
-export const Message = selectedBy('role', { user: Turn, assistant: Turn, system: SystemTurn });
-export type Message = Infer<typeof Message>;
+const SystemTurn = s.looseObject({ role: s.literal('system'), content: s.optional(Content) });
+export const Message = s.selectedBy('role', { user: Turn, assistant: Turn, system: SystemTurn });
+export type Message = s.Infer<typeof Message>;
 
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
-const CustomTool = looseObject({
-  type: optional(literal('custom')),
-  name: matching(TOOL_NAME, 'must be 1 to 128 letters, digits, _ or -'),
-  description: optional(string),
-  input_schema: looseObject({ type: literal('object') }),
-  strict: optional(boolean),
+const CustomTool = s.looseObject({
+  type: s.optional(s.literal('custom')),
+  name: s.matching(TOOL_NAME, 'must be 1 to 128 letters, digits, _ or -'),
+  description: s.optional(s.string),
+  input_schema: s.looseObject({ type: s.literal('object') }),
+  strict: s.optional(s.boolean),
 });
 /** Tools of other types are run by the vendor. */
-export const WireTool = typed({ custom: CustomTool }, CustomTool);
-export type WireTool = Infer<typeof WireTool>;
+export const WireTool = s.typed({ custom: CustomTool }, CustomTool);
+export type WireTool = s.Infer<typeof WireTool>;
 
-const Parallel = { disable_parallel_tool_use: optional(boolean) };
-export const WireToolChoice = selectedBy('type', {
-  auto: looseObject({ type: literal('auto'), ...Parallel }),
-  any: looseObject({ type: literal('any'), ...Parallel }),
-  none: looseObject({ type: literal('none') }),
-  tool: looseObject({ type: literal('tool'), name: nonEmpty, ...Parallel }),
+const Parallel = { disable_parallel_tool_use: s.optional(s.boolean) };
+export const WireToolChoice = s.selectedBy('type', {
+  auto: s.looseObject({ type: s.literal('auto'), ...Parallel }),
+  any: s.looseObject({ type: s.literal('any'), ...Parallel }),
+  none: s.looseObject({ type: s.literal('none') }),
+  tool: s.looseObject({ type: s.literal('tool'), name: s.nonEmpty, ...Parallel }),
 });
-export type WireToolChoice = Infer<typeof WireToolChoice>;
+export type WireToolChoice = s.Infer<typeof WireToolChoice>;
 
 /** The router's limit against oversized requests. */
 const MAX_MESSAGES = 10_000;
@@ -107,25 +87,30 @@ const MAX_TOOLS = 256;
 
 /** The fields of both endpoints; only generation requires `max_tokens`. */
 const COUNT_MEMBERS = {
-  model: nonEmpty,
-  messages: list(Message, maxItems(MAX_MESSAGES, { items: minItems(1) })),
-  system: optional(union([string, list(TextBlock)])),
+  model: s.nonEmpty,
+  messages: s.list(Message, s.maxItems(MAX_MESSAGES, { items: s.minItems(1) })),
+  system: s.optional(s.union([s.string, s.list(TextBlock)])),
   // Zero warms the upstream's cache.
-  max_tokens: optional(atLeast(integer, 0)),
-  stream: optional(boolean),
-  temperature: optional(atMost(atLeast(number, 0), 1)),
-  top_p: optional(atMost(atLeast(number, 0), 1)),
-  top_k: optional(atLeast(integer, 0)),
-  stop_sequences: optional(list(nonEmpty)),
-  tools: optional(list(WireTool, maxItems(MAX_TOOLS))),
-  tool_choice: optional(WireToolChoice),
-  thinking: optional(looseObject({ type: string, budget_tokens: optional(positive) })),
-  output_config: optional(looseObject({ effort: optional(string), format: optional(jsonObject) })),
-  metadata: optional(looseObject({ user_id: optional(string) })),
-  thread: optional(anything),
+  max_tokens: s.optional(s.atLeast(s.integer, 0)),
+  stream: s.optional(s.boolean),
+  temperature: s.optional(s.atMost(s.atLeast(s.number, 0), 1)),
+  top_p: s.optional(s.atMost(s.atLeast(s.number, 0), 1)),
+  top_k: s.optional(s.atLeast(s.integer, 0)),
+  stop_sequences: s.optional(s.list(s.nonEmpty)),
+  tools: s.optional(s.list(WireTool, s.maxItems(MAX_TOOLS))),
+  tool_choice: s.optional(WireToolChoice),
+  thinking: s.optional(s.looseObject({ type: s.string, budget_tokens: s.optional(s.positive) })),
+  output_config: s.optional(
+    s.looseObject({ effort: s.optional(s.string), format: s.optional(s.jsonObject) }),
+  ),
+  metadata: s.optional(s.looseObject({ user_id: s.optional(s.string) })),
+  thread: s.optional(s.anything),
 };
 
-export const CountRequest = looseObject(COUNT_MEMBERS);
-export type CountRequest = Infer<typeof CountRequest>;
+export const CountRequest = s.looseObject(COUNT_MEMBERS);
+export type CountRequest = s.Infer<typeof CountRequest>;
 
-export const MessagesRequest = looseObject({ ...COUNT_MEMBERS, max_tokens: atLeast(integer, 0) });
+export const MessagesRequest = s.looseObject({
+  ...COUNT_MEMBERS,
+  max_tokens: s.atLeast(s.integer, 0),
+});

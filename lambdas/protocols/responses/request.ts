@@ -14,51 +14,30 @@ const instructionsTurn = (text: string | undefined): Turn[] =>
   text ? [{ role: 'system', blocks: [{ type: 'text', text }] }] : [];
 
 const decode = (wire: ResponsesRequest): GenerationRequest => {
-  const {
-    model,
-    input,
-    instructions,
-    stream,
-    max_output_tokens: maxTokens,
-    temperature,
-    top_p: topP,
-    tools: wireTools,
-    tool_choice: toolChoice,
-    parallel_tool_calls: parallelToolCalls,
-    text,
-    reasoning,
-    user,
-    metadata,
-    safety_identifier,
-    prompt_cache_key,
-    prompt_cache_options,
-    prompt_cache_retention,
-  } = wire;
-  const { turns, tools: added } = decodeInput(input);
+  const { tool_choice, text, reasoning, metadata, safety_identifier, prompt_cache_key } = wire;
+  const { prompt_cache_options, prompt_cache_retention } = wire;
+  const { turns, tools: added } = decodeInput(wire.input);
   return omitUndefined({
-    model,
-    turns: [...instructionsTurn(instructions), ...turns],
-    stream: stream ?? false,
-    maxTokens,
-    temperature,
-    topP,
-    tools: listOf(joinTools(decodeTools(wireTools ?? []), added)),
+    model: wire.model,
+    turns: [...instructionsTurn(wire.instructions), ...turns],
+    stream: wire.stream ?? false,
+    maxTokens: wire.max_output_tokens,
+    temperature: wire.temperature,
+    topP: wire.top_p,
+    tools: listOf(joinTools(decodeTools(wire.tools ?? []), added)),
     addedTools: listOf(added),
-    toolChoice: decodeToolChoice(toolChoice),
-    parallelToolCalls,
+    toolChoice: decodeToolChoice(tool_choice),
+    parallelToolCalls: wire.parallel_tool_calls,
     responseFormat: text?.format && decodeResponseFormat(text.format),
     reasoning: reasoning?.effort === undefined ? undefined : { effort: reasoning.effort },
-    user,
+    user: wire.user,
     chatFields: makeExtras('chat', {
       ...sharedIn(NAME, wire),
       ...{ prompt_cache_key, prompt_cache_options, prompt_cache_retention },
     }).fields,
     // `echo` is repeated in the response, where the vendor's types require it.
     extras: makeExtras(NAME, {
-      echo: {
-        ...{ tool_choice: toolChoice, text, reasoning, metadata },
-        ...{ safety_identifier, prompt_cache_key },
-      },
+      echo: { tool_choice, text, reasoning, metadata, safety_identifier, prompt_cache_key },
     }),
   });
 };

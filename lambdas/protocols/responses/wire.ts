@@ -1,154 +1,136 @@
-import {
-  atLeast,
-  atMost,
-  boolean,
-  exactOptional,
-  type Infer,
-  jsonObject,
-  list,
-  literal,
-  looseObject,
-  mapped,
-  matching,
-  maxItems,
-  minItems,
-  nonEmpty,
-  noneBut,
-  number,
-  oneOf,
-  optional,
-  positive,
-  selectedBy,
-  string,
-  typed,
-  union,
-  withDefault,
-} from '../../support/schema.ts';
+import * as s from '../../support/schema.ts';
 import { CLIENT_TOOL_NAMES } from './client-tools.ts';
 
-const OptionalText = optional(string);
+const OptionalText = s.optional(s.string);
 /** The responses request. Loose: members that are not listed are ignored. */
-const TextPart = looseObject({ type: oneOf(['input_text', 'output_text', 'text']), text: string });
-const ContentPart = selectedBy(
+const TextPart = s.looseObject({
+  type: s.oneOf(['input_text', 'output_text', 'text']),
+  text: s.string,
+});
+const ContentPart = s.selectedBy(
   'type',
   {
     ...{ input_text: TextPart, output_text: TextPart, text: TextPart },
-    refusal: looseObject({ type: literal('refusal'), refusal: string }),
-    input_image: looseObject({
-      type: literal('input_image'),
+    refusal: s.looseObject({ type: s.literal('refusal'), refusal: s.string }),
+    input_image: s.looseObject({
+      type: s.literal('input_image'),
       image_url: OptionalText,
       file_id: OptionalText,
       detail: OptionalText,
     }),
-    input_file: looseObject({
-      type: literal('input_file'),
+    input_file: s.looseObject({
+      type: s.literal('input_file'),
       file_data: OptionalText,
       file_url: OptionalText,
       file_id: OptionalText,
       filename: OptionalText,
     }),
-    input_audio: looseObject({ type: literal('input_audio'), input_audio: jsonObject }),
+    input_audio: s.looseObject({ type: s.literal('input_audio'), input_audio: s.jsonObject }),
   },
   'must be one of input_text, output_text, refusal, input_image, input_file, input_audio',
 );
-export type ContentPart = Infer<typeof ContentPart>;
+export type ContentPart = s.Infer<typeof ContentPart>;
 
-const Content = union([string, list(ContentPart)]);
-export type Content = Infer<typeof Content>;
+const Content = s.union([s.string, s.list(ContentPart)]);
+export type Content = s.Infer<typeof Content>;
 
-const MessageItem = looseObject({
-  type: withDefault(literal('message'), 'message'),
-  role: oneOf(['user', 'assistant', 'system', 'developer']),
+const MessageItem = s.looseObject({
+  type: s.withDefault(s.literal('message'), 'message'),
+  role: s.oneOf(['user', 'assistant', 'system', 'developer']),
   content: Content,
 });
-const FunctionCallItem = looseObject({
-  type: literal('function_call'),
-  call_id: nonEmpty,
-  name: nonEmpty,
+const FunctionCallItem = s.looseObject({
+  type: s.literal('function_call'),
+  call_id: s.nonEmpty,
+  name: s.nonEmpty,
   namespace: OptionalText,
-  arguments: string,
+  arguments: s.string,
 });
-const CustomCallItem = looseObject({
-  type: literal('custom_tool_call'),
-  call_id: nonEmpty,
-  name: nonEmpty,
+const CustomCallItem = s.looseObject({
+  type: s.literal('custom_tool_call'),
+  call_id: s.nonEmpty,
+  name: s.nonEmpty,
   namespace: OptionalText,
-  input: string,
+  input: s.string,
 });
-const ResultItem = looseObject({
-  type: oneOf(['function_call_output', 'custom_tool_call_output']),
+const ResultItem = s.looseObject({
+  type: s.oneOf(['function_call_output', 'custom_tool_call_output']),
   // The tool's name replaces it.
   call_id: OptionalText,
   name: OptionalText,
   namespace: OptionalText,
   output: Content,
 });
-export type ResultItem = Infer<typeof ResultItem>;
+export type ResultItem = s.Infer<typeof ResultItem>;
 
 /** Of tools that the caller's machine runs. */
-const ClientCall = { call_id: nonEmpty, id: OptionalText };
-const ApplyPatchItem = looseObject({
-  ...{ type: literal('apply_patch_call'), ...ClientCall },
-  operation: looseObject({ type: string, path: string, diff: OptionalText }),
+const ClientCall = { call_id: s.nonEmpty, id: OptionalText };
+const ApplyPatchItem = s.looseObject({
+  ...{ type: s.literal('apply_patch_call'), ...ClientCall },
+  operation: s.looseObject({ type: s.string, path: s.string, diff: OptionalText }),
 });
-const ShellItem = looseObject({
-  type: oneOf(['shell_call', 'local_shell_call']),
-  ...{ ...ClientCall, action: jsonObject },
+const ShellItem = s.looseObject({
+  type: s.oneOf(['shell_call', 'local_shell_call']),
+  ...{ ...ClientCall, action: s.jsonObject },
 });
-export type ClientCallItem = Infer<typeof ApplyPatchItem> | Infer<typeof ShellItem>;
-const ClientOutputItem = looseObject({
-  type: oneOf(['apply_patch_call_output', 'shell_call_output', 'local_shell_call_output']),
+export type ClientCallItem = s.Infer<typeof ApplyPatchItem> | s.Infer<typeof ShellItem>;
+const ClientOutputItem = s.looseObject({
+  type: s.oneOf(['apply_patch_call_output', 'shell_call_output', 'local_shell_call_output']),
   call_id: OptionalText,
   id: OptionalText,
 });
-export type ClientOutputItem = Infer<typeof ClientOutputItem>;
-const ReasoningItem = looseObject({
-  type: literal('reasoning'),
-  summary: optional(list(looseObject({ text: string }))),
+export type ClientOutputItem = s.Infer<typeof ClientOutputItem>;
+const ReasoningItem = s.looseObject({
+  type: s.literal('reasoning'),
+  summary: s.optional(s.list(s.looseObject({ text: s.string }))),
   // Lenient: reasoning that is lost costs quality, not content.
-  content: optional(list(looseObject({ text: OptionalText }))),
+  content: s.optional(s.list(s.looseObject({ text: OptionalText }))),
   encrypted_content: OptionalText,
 });
 
-const ToolFormat = looseObject({ type: string, syntax: OptionalText, definition: OptionalText });
+const ToolFormat = s.looseObject({
+  type: s.string,
+  syntax: OptionalText,
+  definition: OptionalText,
+});
 /** The vendor's limit is 64; functions of other vendors' tools have longer names. */
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
-const ToolName = matching(TOOL_NAME, 'must be 1 to 128 letters, digits, _ or -');
-const FunctionTool = looseObject({
-  type: literal('function'),
+const ToolName = s.matching(TOOL_NAME, 'must be 1 to 128 letters, digits, _ or -');
+const FunctionTool = s.looseObject({
+  type: s.literal('function'),
   name: ToolName,
   description: OptionalText,
-  parameters: optional(looseObject({ type: exactOptional(literal('object')) })),
-  strict: optional(boolean),
+  parameters: s.optional(s.looseObject({ type: s.exactOptional(s.literal('object')) })),
+  strict: s.optional(s.boolean),
 });
-const CustomTool = looseObject({
-  type: literal('custom'),
+const CustomTool = s.looseObject({
+  type: s.literal('custom'),
   name: ToolName,
   description: OptionalText,
-  format: optional(ToolFormat),
+  format: s.optional(ToolFormat),
 });
-const NamespaceTool = looseObject({
-  type: literal('namespace'),
+const NamespaceTool = s.looseObject({
+  type: s.literal('namespace'),
   name: ToolName,
-  tools: list(
-    typed({
+  tools: s.list(
+    s.typed({
       ...{ function: FunctionTool, custom: CustomTool },
-      namespace: noneBut(['function', 'custom']),
+      namespace: s.noneBut(['function', 'custom']),
     }),
   ),
 });
 /** Tools of other types are run by the vendor. */
-const WireTool = typed({ function: FunctionTool, custom: CustomTool, namespace: NamespaceTool });
-export type WireTool = Infer<typeof WireTool>;
+const WireTool = s.typed({ function: FunctionTool, custom: CustomTool, namespace: NamespaceTool });
+export type WireTool = s.Infer<typeof WireTool>;
 
 /** The router's limit against oversized requests. */
 const MAX_ITEMS = 10_000;
 export const MAX_TOOLS = 256;
-const Tools = list(WireTool, maxItems(MAX_TOOLS));
+const Tools = s.list(WireTool, s.maxItems(MAX_TOOLS));
 
-const ToolsItem = looseObject({ type: literal('additional_tools'), tools: Tools });
-const ReferenceItem = looseObject({ type: literal('item_reference'), id: string });
-const InputItem = typed(
+const ToolsItem = s.looseObject({ type: s.literal('additional_tools'), tools: Tools });
+const ReferenceItem = s.looseObject({ type: s.literal('item_reference'), id: s.string });
+const InputItem = s.typed(
   {
     message: MessageItem,
     function_call: FunctionCallItem,
@@ -164,36 +146,36 @@ const InputItem = typed(
   },
   MessageItem,
 );
-export type InputItem = Infer<typeof InputItem>;
+export type InputItem = s.Infer<typeof InputItem>;
 
-const NamedChoice = looseObject({
-  type: oneOf(['function', 'custom']),
-  name: nonEmpty,
+const NamedChoice = s.looseObject({
+  type: s.oneOf(['function', 'custom']),
+  name: s.nonEmpty,
   namespace: OptionalText,
 });
-const WireToolChoice = union([
-  oneOf(['none', 'auto', 'required']),
+const WireToolChoice = s.union([
+  s.oneOf(['none', 'auto', 'required']),
   NamedChoice,
-  looseObject({ type: oneOf(CLIENT_TOOL_NAMES) }),
-  looseObject({
-    type: literal('allowed_tools'),
-    mode: oneOf(['auto', 'required']),
-    tools: list(looseObject({ type: string, name: OptionalText, namespace: OptionalText })),
+  s.looseObject({ type: s.oneOf(CLIENT_TOOL_NAMES) }),
+  s.looseObject({
+    type: s.literal('allowed_tools'),
+    mode: s.oneOf(['auto', 'required']),
+    tools: s.list(s.looseObject({ type: s.string, name: OptionalText, namespace: OptionalText })),
   }),
 ]);
-export type WireToolChoice = Infer<typeof WireToolChoice>;
+export type WireToolChoice = s.Infer<typeof WireToolChoice>;
 
-const TextFormat = selectedBy(
+const TextFormat = s.selectedBy(
   'type',
   {
-    text: looseObject({ type: literal('text') }),
-    json_object: looseObject({ type: literal('json_object') }),
-    json_schema: looseObject({
-      type: literal('json_schema'),
+    text: s.looseObject({ type: s.literal('text') }),
+    json_object: s.looseObject({ type: s.literal('json_object') }),
+    json_schema: s.looseObject({
+      type: s.literal('json_schema'),
       name: OptionalText,
       description: OptionalText,
-      schema: optional(jsonObject),
-      strict: optional(boolean),
+      schema: s.optional(s.jsonObject),
+      strict: s.optional(s.boolean),
     }),
   },
   'must be one of text, json_object, json_schema',
@@ -202,9 +184,13 @@ const TextFormat = selectedBy(
 const NO_STATE = 'needs a plan with "state"';
 
 /** A field of the vendor's state; null and false read as absent. */
-const absent = (message: string) => mapped(optional(oneOf([false], message)), () => undefined);
+const absent = (message: string) =>
+  s.mapped(s.optional(s.oneOf([false], message)), () => undefined);
 
-const Input = union([string, list(InputItem, maxItems(MAX_ITEMS, { items: minItems(1) }))]);
+const Input = s.union([
+  s.string,
+  s.list(InputItem, s.maxItems(MAX_ITEMS, { items: s.minItems(1) })),
+]);
 
 const MEMBERS = {
   // First: a request with one of these often lacks the input.
@@ -213,29 +199,29 @@ const MEMBERS = {
   background: absent(`${NO_STATE}: wait for the response, or stream it`),
   prompt: absent('is not supported, because no prompt is stored here: send instructions and input'),
   context_management: absent('is not supported: shorten the conversation before it is sent'),
-  model: nonEmpty,
+  model: s.nonEmpty,
   input: Input,
   instructions: OptionalText,
-  stream: optional(boolean),
+  stream: s.optional(s.boolean),
   store: absent(`${NO_STATE}: leave it out, or send false`),
-  max_output_tokens: optional(positive),
-  temperature: optional(atMost(atLeast(number, 0), 2)),
-  top_p: optional(atMost(atLeast(number, 0), 1)),
-  tools: optional(Tools),
-  tool_choice: optional(WireToolChoice),
-  parallel_tool_calls: optional(boolean),
-  text: optional(looseObject({ format: optional(TextFormat), verbosity: OptionalText })),
-  reasoning: optional(looseObject({ effort: OptionalText, summary: OptionalText })),
+  max_output_tokens: s.optional(s.positive),
+  temperature: s.optional(s.atMost(s.atLeast(s.number, 0), 2)),
+  top_p: s.optional(s.atMost(s.atLeast(s.number, 0), 1)),
+  tools: s.optional(Tools),
+  tool_choice: s.optional(WireToolChoice),
+  parallel_tool_calls: s.optional(s.boolean),
+  text: s.optional(s.looseObject({ format: s.optional(TextFormat), verbosity: OptionalText })),
+  reasoning: s.optional(s.looseObject({ effort: OptionalText, summary: OptionalText })),
   user: OptionalText,
-  metadata: optional(jsonObject),
-  truncation: optional(oneOf(['auto', 'disabled'])),
+  metadata: s.optional(s.jsonObject),
+  truncation: s.optional(s.oneOf(['auto', 'disabled'])),
 };
-export const ResponsesRequest = looseObject(MEMBERS);
-export type ResponsesRequest = Infer<typeof ResponsesRequest>;
+export const ResponsesRequest = s.looseObject(MEMBERS);
+export type ResponsesRequest = s.Infer<typeof ResponsesRequest>;
 
 /** Of instructions and tools alone, too. Nothing is stored of it. */
-export const CountRequest = looseObject({
+export const CountRequest = s.looseObject({
   ...MEMBERS,
-  store: mapped(optional(boolean), () => undefined),
-  input: mapped(optional(Input), (input) => input ?? ''),
+  store: s.mapped(s.optional(s.boolean), () => undefined),
+  input: s.mapped(s.optional(Input), (input) => input ?? ''),
 });

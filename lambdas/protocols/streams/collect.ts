@@ -5,6 +5,7 @@ import { spliceText } from '../bytes/splice.ts';
 import type {
   AnswerBlock,
   BlockHead,
+  EventOf,
   Generation,
   GenerationEvent,
   GenerationRequest,
@@ -25,66 +26,40 @@ const append = (block: AnswerBlock, delta: string) => {
   else if (block.type !== 'native') block.text += delta;
 };
 
-/** Collects the events of a stream into a whole response, for requests without `stream`. */
-const createCollector = () => {
-  const blocks: AnswerBlock[] = [];
-  let generation: Generation | undefined;
-  const blockAt = (index: number): AnswerBlock => {
-    const block = blocks[index];
-    if (!block)
-      throw new UpstreamError('malformed', `event for block ${index}, which never started`);
-    return block;
-  };
-  const add = (event: GenerationEvent) => {
-    switch (event.type) {
-      case 'start':
-      case 'aside':
-        return;
-      case 'block-start':
-        blocks[event.index] = {
-          ...begin(event.block),
-          ...(event.choice !== undefined && { choice: event.choice }),
-        };
-        return;
-      case 'block-delta':
-        append(blockAt(event.index), event.delta);
-        return;
-      case 'block-end': {
-        const block = blockAt(event.index);
-        if (block.type === 'thinking' && event.signature !== undefined) {
-          block.signature = event.signature;
-        }
-        return;
-      }
-      case 'finish':
-        generation = {
-          blocks,
-          reason: event.reason,
-          ...(event.others && { others: event.others }),
-          usage: event.usage,
-          ...(event.citations && { citations: event.citations }),
-          ...(event.body && { body: event.body }),
-        };
-        return;
-      default:
-        event satisfies never;
-    }
-  };
-  return {
-    add,
-    /** The whole response. @throws UpstreamError when the stream ended early. */
-    generation: (): Generation => {
-      if (!generation) throw new UpstreamError('truncated', 'the stream ended without a finish');
-      return generation;
-    },
-  };
+const add = (blocks: AnswerBlock[], event: Exclude<GenerationEvent, EventOf<'finish'>>): void => {
+  if (event.type === 'start' || event.type === 'aside') return;
+  if (event.type === 'block-start') {
+    const { index, block, choice } = event;
+    blocks[index] = { ...begin(block), ...(choice !== undefined && { choice }) };
+    return;
+  }
+  const block = blocks[event.index];
+  if (!block) {
+    throw new UpstreamError('malformed', `event for block ${event.index}, which never started`);
+  }
+  if (event.type === 'block-delta') append(block, event.delta);
+  else if (block.type === 'thinking' && event.signature !== undefined) {
+    block.signature = event.signature;
+  }
 };
 
-/** @throws UpstreamError from the batches, or when they end without a finish. */
+const endOf = ({ type: _, received: __, isEmpty: ___, ...end }: EventOf<'finish'>) => end;
+
+/**
+ * Collects the events of a stream into a whole response, for requests without `stream`.
+ * @throws UpstreamError from the batches, or when they end without a finish
+ */
 export const collect = async (batches: AsyncIterable<GenerationEvent[]>): Promise<Generation> => {
-  const collector = createCollector();
-  for await (const batch of batches) batch.forEach(collector.add);
-  return collector.generation();
+  const blocks: AnswerBlock[] = [];
+  let end: Omit<Generation, 'blocks'> | undefined;
+  for await (const batch of batches) {
+    for (const event of batch) {
+      if (event.type !== 'finish') add(blocks, event);
+      else end = endOf(event);
+    }
+  }
+  if (!end) throw new UpstreamError('truncated', 'the stream ended without a finish');
+  return { blocks, ...end };
 };
 
 /**

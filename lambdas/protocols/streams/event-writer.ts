@@ -49,37 +49,6 @@ export const createOutput = () => ({
 });
 type Output = ReturnType<typeof createOutput>;
 
-/** The blocks that have started and not ended, numbered in the order of their start. */
-const createOpenBlocks = (output: Output) => {
-  const blocks = new Map<string, OpenBlock>();
-  /** Tool calls with new arguments since the last `newlyComplete`; only these are parsed again. */
-  const changed = new Set<OpenBlock>();
-  return {
-    has: (key: string): boolean => blocks.has(key),
-    get: (key: string): OpenBlock | undefined => blocks.get(key),
-    keys: (): string[] => [...blocks.keys()],
-    add: (key: string, head: BlockHead): OpenBlock => {
-      const block = { key, index: output.blocks++, head, text: '' };
-      blocks.set(key, block);
-      return block;
-    },
-    remove: (block: OpenBlock) => {
-      blocks.delete(block.key);
-      changed.delete(block);
-    },
-    appendArguments: (block: OpenBlock, text: string) => {
-      block.text += text;
-      changed.add(block);
-    },
-    /** Keys of the tool calls whose arguments became complete since the last call. */
-    newlyComplete: (): string[] => {
-      const complete = [...changed].filter(({ text }) => isJsonObject(text));
-      changed.clear();
-      return complete.map(({ key }) => key);
-    },
-  };
-};
-
 // --- events of blocks ---
 
 /** The content of a response so far, which decides whether it may finish and with which reason. */
@@ -101,14 +70,18 @@ const trimLead = ({ head, text }: OpenBlock, delta: string): string =>
 const brokenToolIn = ({ head, text }: OpenBlock): string | undefined =>
   isJsonCall(head) && text !== '' && !isJsonObject(text) ? head.name : undefined;
 
+/** The blocks that have started and not ended, numbered in the order of their start. */
 const createBlockEvents = (output: Output, choice: number) => {
-  const blocks = createOpenBlocks(output);
+  const blocks = new Map<string, OpenBlock>();
+  /** Tool calls with new arguments since the complete ones were closed; only these are parsed again. */
+  const changed = new Set<OpenBlock>();
   const content: Content = { hasContent: false, hasTools: false, brokenTool: undefined };
 
   const close = (key: string, signature?: string) => {
     const block = blocks.get(key);
     if (!block) return;
-    blocks.remove(block);
+    blocks.delete(key);
+    changed.delete(block);
     content.brokenTool ??= brokenToolIn(block);
     const end = { type: 'block-end' as const, index: block.index };
     output.events.push(signature === undefined ? end : { ...end, signature });
@@ -117,7 +90,8 @@ const createBlockEvents = (output: Output, choice: number) => {
   const open = (key: string, head: BlockHead) => {
     // A second start under the same key is a new block.
     close(key);
-    const { index } = blocks.add(key, head);
+    const index = output.blocks++;
+    blocks.set(key, { key, index, head, text: '' });
     if (head.type === 'tool-call') content.hasTools = true;
     if (head.type === 'native' || head.type === 'tool-call') content.hasContent = true;
     const start = { type: 'block-start' as const, index, block: head };
@@ -130,23 +104,28 @@ const createBlockEvents = (output: Output, choice: number) => {
     const trimmed = trimLead(block, text);
     if (trimmed === '') return;
     content.hasContent = true;
-    if (isJsonCall(block.head)) blocks.appendArguments(block, trimmed);
+    if (isJsonCall(block.head)) {
+      block.text += trimmed;
+      changed.add(block);
+    }
     output.events.push({ type: 'block-delta', index: block.index, delta: trimmed });
-  };
-
-  const closeAll = (keys: string[]) => {
-    for (const key of keys) close(key);
   };
 
   return {
     content,
-    isOpen: blocks.has,
+    isOpen: (key: string) => blocks.has(key),
     indexOf: (key: string) => blocks.get(key)?.index,
     open,
     delta,
     close,
-    closeCompleteTools: () => closeAll(blocks.newlyComplete()),
-    closeAll: () => closeAll(blocks.keys()),
+    closeCompleteTools: () => {
+      const complete = [...changed].filter(({ text }) => isJsonObject(text));
+      changed.clear();
+      for (const { key } of complete) close(key);
+    },
+    closeAll: () => {
+      for (const key of [...blocks.keys()]) close(key);
+    },
   };
 };
 
