@@ -68,7 +68,8 @@ export const streamPieces = async (
   onPiece: (piece: Piece) => void,
 ): Promise<string> => {
   const { path, bodyOf, piecesOf } = CALLER_APIS[api];
-  const body = JSON.stringify(bodyOf(asked));
+  const { model, temperature } = asked;
+  const body = JSON.stringify({ model, ...bodyOf(asked), temperature, stream: true });
   const response = await callAs(key, path, { method: 'POST', body, signal });
   const requestId = response.headers.get('x-request-id') ?? '';
   if (!response.body) return requestId;

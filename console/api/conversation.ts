@@ -22,6 +22,7 @@ export type Piece =
 
 type Family = {
   path: string;
+  /** The members of a request that each API has in its form. */
   bodyOf: (asked: Asked) => object;
   /** What an event adds; empty for one that has nothing to show. */
   piecesOf: (event: never) => Piece[];
@@ -57,8 +58,7 @@ const chatMessages = (turn: Turn): object[] => {
 
 const chat = {
   path: 'chat/completions',
-  bodyOf: ({ model, system, turns, tools, temperature, maxTokens }: Asked) => ({
-    model,
+  bodyOf: ({ system, turns, tools, maxTokens }: Asked) => ({
     messages: [
       ...(system === '' ? [] : [{ role: 'system', content: system }]),
       ...turns.flatMap(chatMessages),
@@ -68,9 +68,7 @@ const chat = {
         ...{ type: 'function', function: { ...tool, parameters: schemaOf(tool) } },
       })),
     ),
-    temperature,
     max_tokens: maxTokens,
-    stream: true,
   }),
   piecesOf: ({ choices = [] }: ChatEvent): Piece[] => {
     const { content, tool_calls: calls = [] } = choices[0]?.delta ?? {};
@@ -114,8 +112,7 @@ const messagesTurn = (turn: Turn): object => {
 
 const messages = {
   path: 'messages',
-  bodyOf: ({ model, system, turns, tools, temperature, maxTokens }: Asked) => ({
-    model,
+  bodyOf: ({ system, turns, tools, maxTokens }: Asked) => ({
     system: system || undefined,
     messages: turns.map(messagesTurn),
     tools: some(
@@ -123,9 +120,7 @@ const messages = {
         ...{ name, description, input_schema: schemaOf({ name, ...tool }) },
       })),
     ),
-    temperature,
     max_tokens: maxTokens,
-    stream: true,
   }),
   piecesOf: ({ index = 0, content_block: block, delta }: MessagesEvent): Piece[] => {
     if (block?.type === 'tool_use') {
@@ -164,15 +159,12 @@ const responsesItems = (turn: Turn): object[] => {
 
 const responses = {
   path: 'responses',
-  bodyOf: ({ model, system, turns, tools, temperature, maxTokens }: Asked) => ({
-    model,
+  bodyOf: ({ system, turns, tools, maxTokens }: Asked) => ({
     instructions: system || undefined,
     input: turns.flatMap(responsesItems),
     tools: some(tools.map((tool) => ({ type: 'function', ...tool, parameters: schemaOf(tool) }))),
-    temperature,
     max_output_tokens: maxTokens,
     store: false,
-    stream: true,
   }),
   piecesOf: ({ type, output_index: index = 0, delta = '', item }: ResponsesEvent): Piece[] => {
     if (type === 'response.output_text.delta') return [{ text: delta }];

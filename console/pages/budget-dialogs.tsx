@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Api } from '../api/client.ts';
 import type { Budget } from '../api/types.ts';
-import { DeleteDialog } from '../parts/confirm-dialog.tsx';
+import { deletion } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
 import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { SelectField, TextField } from '../parts/field.tsx';
@@ -139,17 +139,9 @@ export const PauseBudget = ({ row: budget, ...dialog }: BudgetProps) => {
   );
 };
 
-export const DeleteBudget = ({ row: budget, ...dialog }: BudgetProps) => {
-  const { session } = useShared();
-  return (
-    <DeleteDialog
-      kind="budget"
-      id={budget.id}
-      what={`the budget of ${nameOf(budget)}`}
-      onDelete={() => call(session.api, 'delete', budget)}
-      {...dialog}
-    >
-      <p>Its requests are limited by their other budgets only.</p>
-    </DeleteDialog>
-  );
-};
+export const DELETE_BUDGET = deletion<Budget>({
+  kind: 'budget',
+  whatOf: (budget) => `the budget of ${nameOf(budget)}`,
+  about: 'Its requests are limited by their other budgets only.',
+  call: (api, budget) => call(api, 'delete', budget),
+});

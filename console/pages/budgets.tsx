@@ -1,20 +1,20 @@
 import type { Budget } from '../api/types.ts';
 import { Clip } from '../parts/clip.tsx';
 import { useShared } from '../parts/context.ts';
-import { dollars, plural } from '../parts/format.ts';
+import { dollars } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
 import { Meter } from '../parts/meter.tsx';
 import { Page } from '../parts/page.tsx';
 import { type Action, useActions } from '../parts/row-actions.tsx';
 import { Sparkline } from '../parts/sparkline.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
-import { type Column, figures, Table } from '../parts/table.tsx';
+import { type Column, figures, named, Table } from '../parts/table.tsx';
 import { Instant } from '../parts/time.tsx';
 import { nameInAudit, Who } from './audit.tsx';
 import {
   ChangeBudget,
   CreateBudget,
-  DeleteBudget,
+  DELETE_BUDGET,
   nameOf,
   PauseBudget,
 } from './budget-dialogs.tsx';
@@ -42,12 +42,9 @@ const Spending = ({ budget: { scope, id, project = id } }: { budget: Budget }) =
 };
 
 const COLUMNS: Column<Budget>[] = [
-  {
-    title: 'Budget',
+  named('Budget', nameOf, {
     cell: (budget) => <Clip look="strong" text={nameOf(budget)} />,
-    sort: nameOf,
-    total: (rows) => plural(rows.length, 'budget'),
-  },
+  }),
   figures('Limit', ({ max_usd }) => max_usd, {
     cell: ({ max_usd, period, paused }) => (
       <>
@@ -100,7 +97,7 @@ const columnsFor = (drawn: ReadonlySet<Budget>): Column<Budget>[] => [
 const ACTIONS: Action<Budget>[] = [
   { label: 'Change', dialog: ChangeBudget },
   { label: ({ paused }) => (paused ? 'Resume…' : 'Pause…'), dialog: PauseBudget },
-  { label: 'Delete…', isDangerous: true, dialog: DeleteBudget },
+  DELETE_BUDGET,
 ];
 
 /** Settings, Budgets: how many dollars requests may cost. */

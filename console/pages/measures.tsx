@@ -1,9 +1,9 @@
 import type { Measured, TargetMeasure } from '../api/types.ts';
 import { Clip } from '../parts/clip.tsx';
-import { dollars, milliseconds, percent, plural } from '../parts/format.ts';
+import { dollars, milliseconds, percent } from '../parts/format.ts';
 import { Section } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
-import { type Column, figures, Table } from '../parts/table.tsx';
+import { type Column, figures, named, Table } from '../parts/table.tsx';
 import { Basis } from '../parts/time.tsx';
 
 type Measurable = { measure?: Omit<TargetMeasure, 'model' | 'target'> | undefined };
@@ -42,12 +42,9 @@ export const MEASURES: Column<Measurable>[] = [
 ];
 
 const MODEL_COLUMNS: Column<{ model: string } & Measurable>[] = [
-  {
-    title: 'Model',
+  named('Model', ({ model }) => model, {
     cell: ({ model }) => <Clip look="strong" text={model} href={hrefOf('requests', { model })} />,
-    sort: ({ model }) => model,
-    total: (rows) => plural(rows.length, 'model'),
-  },
+  }),
   ...MEASURES,
 ];
 

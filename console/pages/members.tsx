@@ -4,14 +4,13 @@ import { useShared } from '../parts/context.ts';
 import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { CheckList, SelectField, TextField } from '../parts/field.tsx';
 import { useFilters } from '../parts/filters.ts';
-import { plural } from '../parts/format.ts';
 import { Page } from '../parts/page.tsx';
 import { More, usePaged } from '../parts/paged.tsx';
 import { hrefOf } from '../parts/route.ts';
 import { type Action, type DialogProps, useActions } from '../parts/row-actions.tsx';
 import { FilterSearch } from '../parts/search.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
-import { type Column, Table } from '../parts/table.tsx';
+import { type Column, named, Table } from '../parts/table.tsx';
 import { Instant } from '../parts/time.tsx';
 
 const PROJECT = 'project:';
@@ -129,12 +128,7 @@ const Role = ({ role }: { role: string }) => {
 const TONES = { invited: 'warn', active: 'good', disabled: 'off' };
 
 const COLUMNS: Column<Member>[] = [
-  {
-    title: 'Member',
-    cell: ({ email }) => <strong class="clip">{email}</strong>,
-    sort: ({ email }) => email,
-    total: (rows) => plural(rows.length, 'member'),
-  },
+  named('Member', ({ email }) => email),
   {
     title: 'Roles',
     sort: ({ roles }) => roles.join(),

@@ -9,7 +9,7 @@ import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
 import { Shown } from '../parts/states.tsx';
-import { type Column, Table } from '../parts/table.tsx';
+import { type Column, figures, Table } from '../parts/table.tsx';
 import { Instant } from '../parts/time.tsx';
 import { Configuration } from './checks.tsx';
 import { ByModel, MEASURES } from './measures.tsx';
@@ -142,17 +142,14 @@ const columnsWith = (
     ),
     sort: ({ state }) => STATES[state].text,
   },
-  {
-    title: 'Price (1M)',
-    kind: 'number',
+  figures('Price (1M)', ({ output_price_per_m: output }) => output, {
     cell: ({ input_price_per_m: input, output_price_per_m: output }) => (
       <>
         {dollars(input)} in
         <small>{dollars(output)} out</small>
       </>
     ),
-    sort: ({ output_price_per_m: output }) => output,
-  },
+  }),
   ...MEASURES,
   {
     title: 'Actions',

@@ -1,13 +1,13 @@
 import type { Plan } from '../api/types.ts';
-import { DeleteDialog } from '../parts/confirm-dialog.tsx';
+import { deletion } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
 import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { IdField } from '../parts/field.tsx';
-import { count, plural } from '../parts/format.ts';
+import { count } from '../parts/format.ts';
 import { Page } from '../parts/page.tsx';
 import { type Action, type DialogProps, useActions } from '../parts/row-actions.tsx';
 import { Empty } from '../parts/states.tsx';
-import { AllowedNames, type Column, Maximum, Table } from '../parts/table.tsx';
+import { AllowedNames, type Column, figures, Maximum, named, Table } from '../parts/table.tsx';
 import { LimitFields, limitsIn, NO_LIMITS, textsOf } from './limit-fields.tsx';
 import { PlanFields, planBody, planTexts, storedAs } from './plan-fields.tsx';
 
@@ -46,52 +46,28 @@ const PlanDialog = ({ row: plan, ...dialog }: DialogProps & { row?: Plan }) => {
   );
 };
 
-const DeletePlan = ({ row: { id }, ...dialog }: DialogProps & { row: Plan }) => {
-  const { session } = useShared();
-  return (
-    <DeleteDialog
-      kind="plan"
-      id={id}
-      onDelete={() => session.api('plans.delete', { plan: id })}
-      {...dialog}
-    >
-      <p>A plan with a usable key is not deleted: move or revoke its keys before.</p>
-    </DeleteDialog>
-  );
-};
-
 const COLUMNS: Column<Plan>[] = [
-  {
-    title: 'Plan',
-    cell: ({ id }) => <strong class="clip">{id}</strong>,
-    sort: ({ id }) => id,
-    total: (rows) => plural(rows.length, 'plan'),
-  },
-  {
-    title: 'Requests a minute',
-    kind: 'number',
+  named('Plan', ({ id }) => id),
+  figures('Requests a minute', ({ rpm }) => rpm, {
     cell: ({ rpm, unreadable }) => (unreadable ? 'unreadable' : count(rpm)),
-    sort: ({ rpm }) => rpm,
-  },
-  {
-    title: 'Quota',
-    kind: 'number',
+  }),
+  figures('Quota', ({ quota }) => quota, {
     cell: ({ quota, period, unreadable }) => (unreadable ? '' : `${count(quota)} a ${period}`),
-    sort: ({ quota }) => quota,
-  },
-  {
-    title: 'Concurrent requests',
-    kind: 'number',
+  }),
+  figures('Concurrent requests', ({ concurrency }) => concurrency, {
     cell: ({ concurrency }) => <Maximum value={concurrency} />,
-    sort: ({ concurrency }) => concurrency,
-  },
+  }),
   { title: 'Responses are stored', sort: storedAs },
   { title: 'Models', cell: ({ models }) => <AllowedNames names={models} /> },
 ];
 
 const ACTIONS: Action<Plan>[] = [
   { label: 'Edit', dialog: PlanDialog },
-  { label: 'Delete…', isDangerous: true, dialog: DeletePlan },
+  deletion({
+    kind: 'plan',
+    about: 'A plan with a usable key is not deleted: move or revoke its keys before.',
+    call: (api, { id }) => api('plans.delete', { plan: id }),
+  }),
 ];
 
 /** Settings, Plans: how much a key may do. */

@@ -1,18 +1,15 @@
 import type { Project } from '../api/types.ts';
-import { DeleteDialog } from '../parts/confirm-dialog.tsx';
+import { deletion } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
 import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { CheckList, IdField, TextField } from '../parts/field.tsx';
-import { plural } from '../parts/format.ts';
 import { Page } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
 import { type Action, type DialogProps, useActions } from '../parts/row-actions.tsx';
 import { Empty } from '../parts/states.tsx';
-import { AllowedNames, type Column, Maximum, Table } from '../parts/table.tsx';
+import { AllowedNames, type Column, figures, Maximum, named, Table } from '../parts/table.tsx';
 import { Instant } from '../parts/time.tsx';
 import { WebhookDialog } from './webhook-dialog.tsx';
-
-type ProjectProps = DialogProps & { row: Project };
 
 const ProjectDialog = ({ row: project, onClose, onChanged }: DialogProps & { row?: Project }) => {
   const { session, plans } = useShared();
@@ -67,26 +64,8 @@ const ProjectDialog = ({ row: project, onClose, onChanged }: DialogProps & { row
   );
 };
 
-const DeleteProject = ({ row: { id }, ...dialog }: ProjectProps) => {
-  const { session } = useShared();
-  return (
-    <DeleteDialog
-      kind="project"
-      id={id}
-      onDelete={() => session.api('projects.delete', { project: id })}
-      {...dialog}
-    >
-      <p>
-        Its history, requests and audit remain, and its id cannot be used again. A project with
-        usable keys is not deleted: revoke them before.
-      </p>
-    </DeleteDialog>
-  );
-};
-
 const COLUMNS: Column<Project>[] = [
-  {
-    title: 'Project',
+  named('Project', ({ id, name }) => name ?? id, {
     cell: ({ id, name }) => (
       <>
         <strong class="clip" dir="auto">
@@ -95,16 +74,11 @@ const COLUMNS: Column<Project>[] = [
         <span class="mono quiet clip">{id}</span>
       </>
     ),
-    sort: ({ id, name }) => name ?? id,
-    total: (rows) => plural(rows.length, 'project'),
-  },
+  }),
   { title: 'Plans', cell: ({ plans }) => <AllowedNames names={plans} /> },
-  {
-    title: 'Active keys at most',
-    kind: 'number',
+  figures('Active keys at most', ({ max_keys: maxKeys }) => maxKeys, {
     cell: ({ max_keys: maxKeys }) => <Maximum value={maxKeys} />,
-    sort: ({ max_keys: maxKeys }) => maxKeys,
-  },
+  }),
   {
     title: 'Created',
     kind: 'wide',
@@ -127,7 +101,12 @@ const ACTIONS: Action<Project>[] = [
   { label: 'Edit', dialog: ProjectDialog },
   { label: 'Its members', href: ({ id }) => hrefOf('members', { project: id }) },
   { label: 'Webhook…', dialog: WebhookDialog },
-  { label: 'Delete…', isDangerous: true, dialog: DeleteProject },
+  deletion({
+    kind: 'project',
+    about:
+      'Its history, requests and audit remain, and its id cannot be used again. A project with usable keys is not deleted: revoke them before.',
+    call: (api, { id }) => api('projects.delete', { project: id }),
+  }),
 ];
 
 /** Settings, Projects: what keys belong to. */

@@ -1,6 +1,9 @@
 import { useState } from 'preact/hooks';
+import type { Api } from '../api/client.ts';
+import { useShared } from './context.ts';
 import { FormDialog } from './dialog.tsx';
 import { TextField } from './field.tsx';
+import type { Action } from './row-actions.tsx';
 
 type ConfirmProps = Omit<Parameters<typeof FormDialog>[0], 'isReady' | 'isDangerous'> & {
   /** The name that has to be typed: what is ended is looked at twice. */
@@ -18,25 +21,36 @@ export const ConfirmDialog = ({ name, children, ...dialog }: ConfirmProps) => {
   );
 };
 
-type DeleteProps = Pick<ConfirmProps, 'onClose' | 'onChanged' | 'children'> & {
+type Deletion<Row> = {
   kind: string;
-  id: string;
   /** What is deleted, in the title. @default its kind and id */
-  what?: string;
-  onDelete: () => Promise<unknown>;
+  whatOf?: (row: Row) => string;
+  /** What stays, and what prevents it. */
+  about: string;
+  call: (api: Api, row: Row) => Promise<unknown>;
 };
 
-/** Confirms a deletion, and deletes. */
-export const DeleteDialog = ({ kind, id, what, onDelete, ...dialog }: DeleteProps) => (
-  <ConfirmDialog
-    title={`Delete ${what ?? `${kind} “${id}”`}?`}
-    action={`Delete ${kind}`}
-    busyAction="Deleting…"
-    name={id}
-    onSubmit={async () => {
-      await onDelete();
-      return `Deleted ${kind} ${id}.`;
-    }}
-    {...dialog}
-  />
-);
+/** The action that deletes a row once its id is typed. */
+export const deletion = <Row extends { id: string }>(of: Deletion<Row>): Action<Row> => ({
+  label: 'Delete…',
+  isDangerous: true,
+  dialog: ({ row, ...dialog }) => {
+    const { session } = useShared();
+    const { kind, whatOf = ({ id }) => `${kind} “${id}”`, about, call } = of;
+    return (
+      <ConfirmDialog
+        title={`Delete ${whatOf(row)}?`}
+        action={`Delete ${kind}`}
+        busyAction="Deleting…"
+        name={row.id}
+        onSubmit={async () => {
+          await call(session.api, row);
+          return `Deleted ${kind} ${row.id}.`;
+        }}
+        {...dialog}
+      >
+        <p>{about}</p>
+      </ConfirmDialog>
+    );
+  },
+});

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { Button } from './button.tsx';
 import { Clip } from './clip.tsx';
 import { useShared } from './context.ts';
-import { count } from './format.ts';
+import { count, plural } from './format.ts';
 import { hrefOf, replaceHash } from './route.ts';
 
 type Key = string | number | undefined;
@@ -31,6 +31,19 @@ type TableProps<Row> = {
   /** In place of a table without rows. */
   empty?: ComponentChildren;
 };
+
+/** The column that names the rows, which the last row counts. */
+export const named = <Row,>(
+  title: string,
+  of: (row: Row) => string,
+  column: Partial<Column<Row>> = {},
+): Column<Row> => ({
+  title,
+  cell: (row) => <strong class="clip">{of(row)}</strong>,
+  sort: of,
+  total: (rows) => plural(rows.length, title.toLowerCase()),
+  ...column,
+});
 
 type Figures<Row> = Partial<Column<Row>> & {
   /** @default a whole number */
