@@ -52,17 +52,30 @@ const bindingsOf = (statement: ts.Statement) => {
   return { from, bindings: isTypeOnly ? undefined : exportClause };
 };
 
+/** What a source reads of a module that it imports as `name`. */
+const readOf = (node: ts.Node, name: string): string[] => {
+  if (ts.isPropertyAccessExpression(node) && node.expression.getText() === name)
+    return [node.name.text];
+  const { kind } = node;
+  if (kind === ts.SyntaxKind.TypeReference || kind === ts.SyntaxKind.TypeQuery) return [];
+  return node.getChildren().flatMap((child) => readOf(child, name));
+};
+
 /** Names of the values that a source imports or hands on, by what it calls the module. */
 const importsOf = (script: string): Map<string, string[]> => {
   const names = new Map<string, string[]>();
-  const { statements } = ts.createSourceFile('source.ts', script, ts.ScriptTarget.Latest);
-  for (const statement of statements) {
-    const { from, bindings } = bindingsOf(statement) ?? {};
-    if (!from || !ts.isStringLiteral(from) || !bindings) continue;
-    if (!ts.isNamedImports(bindings) && !ts.isNamedExports(bindings)) continue;
+  const source = ts.createSourceFile('source.ts', script, ts.ScriptTarget.Latest, true);
+  const valuesOf = (bindings: NonNullable<ReturnType<typeof bindingsOf>>['bindings']): string[] => {
+    if (!bindings) return [];
+    if (ts.isNamespaceImport(bindings)) return readOf(source, bindings.name.text);
+    if (!ts.isNamedImports(bindings) && !ts.isNamedExports(bindings)) return [];
     const values = [...bindings.elements].filter((element) => !element.isTypeOnly);
-    const added = values.map(({ name, propertyName }) => (propertyName ?? name).text);
-    names.set(from.text, [...(names.get(from.text) ?? []), ...added]);
+    return values.map(({ name, propertyName }) => (propertyName ?? name).text);
+  };
+  for (const statement of source.statements) {
+    const { from, bindings } = bindingsOf(statement) ?? {};
+    if (!from || !ts.isStringLiteral(from)) continue;
+    names.set(from.text, [...(names.get(from.text) ?? []), ...valuesOf(bindings)]);
   }
   return names;
 };
