@@ -33,8 +33,8 @@ const statementsFor = (...targets: Target[]): unknown[][] => {
   });
 };
 
-/** Of the router and of the admin function, whose doctor makes the same calls. */
-const both = (...statements: unknown[]) => [statements, statements];
+/** Of the router and of the admin function, whose doctor makes the same calls; between them what streams the console's files. */
+const both = (...statements: unknown[]) => [statements, [], statements];
 
 describe('the calls of Amazon Bedrock that the roles allow', () => {
   test('a model on bedrock-runtime is allowed in the region of its address only', () => {
@@ -91,7 +91,7 @@ describe('the calls of Amazon Bedrock that the roles allow', () => {
   });
 
   test('a catalog without auth "iam" allows no call of Amazon Bedrock', () => {
-    expect(statementsFor(...models.flatMap(({ targets }) => targets))).toEqual([[], []]);
+    expect(statementsFor(...models.flatMap(({ targets }) => targets))).toEqual([[], [], []]);
   });
 
   test('a stack whose targets are all called by the role asks for no credential', () => {

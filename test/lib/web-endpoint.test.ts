@@ -18,7 +18,8 @@ describe('the Web Function', () => {
     plain.resourceCountIs('AWS::Lambda::WebFunction', 0);
     // The one of large answers; the code of a Web Function would come from another.
     plain.resourceCountIs('AWS::S3::Bucket', 1);
-    plain.resourceCountIs('AWS::Lambda::Function', 2);
+    // The router, admin, and what streams the console's files.
+    plain.resourceCountIs('AWS::Lambda::Function', 3);
   });
 
   test('the Web Function has the environment and role of the router and 64 streams per environment', () => {
