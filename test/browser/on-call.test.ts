@@ -11,7 +11,7 @@ const { router, withTab } = useConsole({
     await ask(started);
     for (let sent = 0; sent < 2; sent += 1) await ask(started, 'fault status=503');
     const body = { model: 'aurora/scribe-1', messages: [{ role: 'user', content: 'say hi' }] };
-    const headers = { 'x-router-user': HOSTILE };
+    const headers = { 'x-router-user': HOSTILE, 'x-router-session': 'step-1' };
     await (await post(started, '/v1/chat/completions', body, { headers })).text();
     await ask(started, 'say hello', 'mrk_live_wrong');
     await post(started, '/admin/projects', { id: 'hostile', name: HOSTILE });
@@ -55,6 +55,29 @@ test('every filter of the requests is in the address, and another reader of it s
     expect(await violationsOn(second)).toEqual([]);
     await second.getByRole('link', { name: /^model aurora/ }).click();
     await expect.poll(() => second.url()).not.toContain('model=');
+  });
+});
+
+test('requests are filtered by a key, a session and a target, whose values the page offers', async () => {
+  await withTab('#/requests', async ({ page }) => {
+    for (const [name, count] of [
+      ['session', 1],
+      ['key', 4],
+      ['target', 2],
+    ] as const) {
+      await page.getByText('5 requests').waitFor();
+      await page.getByLabel('Filter by').selectOption(name);
+      const offered = page.locator('datalist option').first();
+      const value = (await offered.getAttribute('value')) ?? '';
+      await page.getByLabel(`Value of ${name}`).fill(value);
+      await page.getByRole('button', { name: 'Filter', exact: true }).click();
+      const chip = page.getByRole('link', { name: `${name} ${value}` });
+      await page
+        .getByText(count === 1 ? '1 request' : `${count} requests`, { exact: true })
+        .waitFor();
+      expect(await page.locator('tbody tr').count()).toBe(count);
+      await chip.click();
+    }
   });
 });
 
