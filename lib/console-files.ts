@@ -23,7 +23,7 @@ export const acknowledgePublic = (method: Method): void =>
 
 /**
  * Streams script and style of the console: in its buffered mode, which the admin function needs, the REST API passes text only,
- * and in its streaming mode gzip too. The function is separate because a rollback of the code alone leaves the admin function
+ * and in its streaming mode brotli too. The function is separate because a rollback of the code alone leaves the admin function
  * with code that does not stream. Its role reaches no table.
  */
 export const addConsoleFiles = (

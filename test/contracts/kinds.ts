@@ -4,13 +4,10 @@ import { join } from 'node:path';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { describe } from 'vitest';
 import type { DynamoClient } from '../../lambdas/stores/dynamo/dynamo-client.ts';
-import { systemClock } from '../../lambdas/support/clock.ts';
-import { createDatabaseClient } from '../../local/database/database-client.ts';
 import { openFolder } from '../../local/database/folder.ts';
-import type { ItemDatabase } from '../../local/database/item-database.ts';
 import { connectBoth, startDynamo } from '../support/dynamo.ts';
 import { createTables } from '../support/embedded-dynamo.ts';
-import { startMemory } from '../support/memory-stores.ts';
+import { startMemory, tablesOn } from '../support/memory-stores.ts';
 
 /** Where the stores of a suite keep their items. */
 export type Kind = {
@@ -33,24 +30,13 @@ const connect = async (endpoint: string): Promise<Kind> => {
   return connectBoth(endpoint);
 };
 
-const onDatabase = (database: ItemDatabase): Kind => {
-  const client = createDatabaseClient(database, systemClock);
-  return {
-    client,
-    close: async () => {
-      client.destroy();
-      await database.close();
-    },
-  };
-};
-
 /** The stores of a new data folder. */
 export const openFolderKind = async (): Promise<Kind> => {
   const folder = await mkdtemp(join(tmpdir(), 'model-router-data-'));
   const onFailure = (message: string) => {
     throw new Error(message);
   };
-  const kind = onDatabase(await openFolder({ folder, onFailure }));
+  const kind = tablesOn(await openFolder({ folder, onFailure }));
   return {
     ...kind,
     close: async () => {
