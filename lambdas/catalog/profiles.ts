@@ -153,6 +153,8 @@ const Members = z.strictObject({
   betasWithout: z.optional(z.array(Word)),
   ...DIALECT,
   customTools: z.optional(z.boolean()),
+  content: z.optional(z.literal('text')),
+  streamOptions: z.optional(z.boolean()),
   metadata: z.optional(z.literal('stored')),
   cacheMarks: z.optional(z.union([z.enum(CACHE_LIVES), z.literal('off')])),
   cacheMinimum: z.optional(z.int().check(z.nonnegative())),

@@ -43,6 +43,10 @@ export type Profile = {
   toolCallIds?: 'short' | 'limited' | undefined;
   /** On chat: whether the model takes tools whose input is a free text. @default as the caller of chat sends them, else not */
   customTools?: boolean | undefined;
+  /** On chat, `text`: the upstream accepts the content of a message as one text only, and no list of texts. */
+  content?: 'text' | undefined;
+  /** On chat: whether a stream may be asked for its usage, which is estimated where it is not stated. @default true */
+  streamOptions?: boolean | undefined;
   /** On chat, `stored`: the provider accepts `metadata` only of responses that it stores. */
   metadata?: 'stored' | undefined;
   /** `leading`: the upstream accepts a system prompt only before the conversation; on chat one only. */
@@ -55,7 +59,7 @@ export type Profile = {
   cacheMinimum?: number | undefined;
   /** On chat: the members about caches that the target is known to take, so that they stand for those of other protocols. */
   cacheFields?: readonly CacheField[] | undefined;
-  /** Members about caches that it rejects, `ttl` and others of a mark among them. */
+  /** Members about caches that it rejects, `ttl` and others of a mark among them, and hints of a tool. */
   cacheWithout?: readonly string[] | undefined;
   /** On chat: the header by which the provider keeps a session on the server that has its prompts. */
   cacheKeyHeader?: string | undefined;
@@ -95,7 +99,7 @@ export type Medium = (typeof MEDIA)[number];
 // --- effort ---
 
 /** Every level that a vendor has, the lowest first. */
-const LEVELS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+export const LEVELS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 /** Those of every model that thinks adaptively; some have fewer. */
 export const ADAPTIVE_EFFORTS = LEVELS.slice(2);
 

@@ -10,7 +10,7 @@ import {
 } from '../protocols/protocol.ts';
 import type { Confidential } from '../protocols/rejections/reason.ts';
 import { isRefusal, UpstreamError } from '../protocols/rejections/upstream-error.ts';
-import { stripForeignThinking } from '../protocols/thinking/origin.ts';
+import { sentRequest } from '../protocols/thinking/origin.ts';
 import { type Bytes, sha256Of, sizeOf } from '../support/bytes.ts';
 import type { Clock } from '../support/clock.ts';
 import { CONNECT_MS, firstEventMs } from './deadlines.ts';
@@ -26,12 +26,11 @@ import type { EventBatches, UpstreamCall } from './upstream.ts';
 /** Stands for the version of the role's credentials, which AWS replaces before they expire. */
 export const ROLE_VERSION = 'role';
 
-/** Streamed if possible: that gives a first-event and an idle limit, and shows a truncated answer as one. */
 const encodeBody = (
   { request, protocol, source }: UpstreamCall,
   target: WireTarget,
 ): { wire: Json; body: Bytes } => {
-  const sent = stripForeignThinking({ ...request, stream: !request.isWhole });
+  const sent = sentRequest(request);
   const received = asRecord(source?.value);
   const edits = received && protocol.editsOf?.(sent, target, received);
   if (source && edits) return { wire: received, body: splice(source, edits) };

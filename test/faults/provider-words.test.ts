@@ -42,6 +42,18 @@ const loop = (assistant: object) => [
   { role: 'tool', tool_call_id: ID, content: 'b' },
 ];
 
+const textPart = (text: string) => ({ type: 'text', text });
+const TEXTS = [
+  { role: 'system', content: [textPart('a')] },
+  { role: 'user', content: [textPart('b'), textPart('c')] },
+  { role: 'user', content: [textPart('d'), textPart('')] },
+];
+const ONE_TEXT = [
+  { role: 'system', content: 'a' },
+  { role: 'user', content: 'b\n\nc' },
+  { role: 'user', content: 'd\n\n' },
+];
+
 const has = (name: string) => (request: Generated) => request.body[name] !== undefined;
 const hasText = (text: string) => (request: Generated) =>
   JSON.stringify(request.body).includes(text);
@@ -120,6 +132,77 @@ const ROWS: Record<string, Row> = {
     fields: EFFORT,
     sent: { reasoning_effort: 'high' },
     dropped: 'reasoning_effort',
+  },
+  "an aggregator's, of a level that it does not name as one": {
+    words: 'level "max" not supported, valid levels: low, medium, high, xhigh',
+    isRejected: effortIs('max'),
+    fields: EFFORT,
+    sent: { reasoning_effort: 'xhigh' },
+    dropped: 'reasoning_effort',
+  },
+  "an aggregator's, of a level by the parameter": {
+    words: {
+      error: {
+        message: 'Invalid option: expected one of "low"|"medium"|"high"|"xhigh"|"max"',
+        type: 'invalid_request_error',
+        param: 'reasoning_effort',
+      },
+    },
+    isRejected: effortIs('none'),
+    fields: { reasoning_effort: 'none' },
+    sent: { reasoning_effort: 'low' },
+    dropped: 'reasoning_effort',
+  },
+  "a relay's, of a level without a word": {
+    words: { error: { param: 'reasoning_effort', error_code: 'invalid_reasoning_effort' } },
+    isRejected: effortIs('max'),
+    fields: EFFORT,
+    sent: { reasoning_effort: 'xhigh' },
+    dropped: 'reasoning_effort',
+  },
+  "a gateway's before Moonshot, of a level, as JSON in its text": {
+    words: {
+      detail: `Invalid request: ${JSON.stringify({
+        detail: {
+          error: {
+            message:
+              "1 validation error: Validation error for `reasoning_effort`: expected one of `'low' | 'medium' | 'high'`, received `'xhigh'`",
+          },
+        },
+      })}`,
+    },
+    isRejected: effortIs('xhigh'),
+    fields: { reasoning_effort: 'xhigh' },
+    sent: { reasoning_effort: 'high' },
+    dropped: 'reasoning_effort',
+  },
+  "DeepSeek's, of a list of texts": {
+    words:
+      'Failed to deserialize the JSON body into the target type: messages[1]: invalid type: sequence, expected a string at line 1 column 9837',
+    isRejected: hasText('"content":['),
+    fields: { messages: TEXTS },
+    sent: { messages: ONE_TEXT },
+  },
+  "Groq's, of a list of texts": {
+    words:
+      "'messages.0' : for 'role:system' the following must be satisfied[('messages.0.content' : value must be a string)]",
+    isRejected: hasText('"content":['),
+    fields: { messages: TEXTS },
+    sent: { messages: ONE_TEXT },
+  },
+  "Nebius's, of a list of texts": {
+    words: {
+      detail: [
+        {
+          type: 'string_type',
+          loc: ['body', 'messages', 1, 'content', 'str'],
+          msg: 'Input should be a valid string',
+        },
+      ],
+    },
+    isRejected: hasText('"content":['),
+    fields: { messages: TEXTS },
+    sent: { messages: ONE_TEXT },
   },
   "Anthropic's, of thinking turned off": {
     words:
@@ -226,6 +309,13 @@ const ROWS: Record<string, Row> = {
     fields: FORCED,
     sent: { tool_choice: undefined },
     isOfRequest: true,
+    dropped: 'tool_choice',
+  },
+  "DeepSeek's, of a forced tool of a model that reasons": {
+    words: 'deepseek-reasoner does not support this tool_choice',
+    isRejected: isForced,
+    fields: FORCED,
+    sent: { tool_choice: undefined },
     dropped: 'tool_choice',
   },
   "Qwen's, of a forced tool": {

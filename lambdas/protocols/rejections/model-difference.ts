@@ -14,10 +14,12 @@ export type ModelDifference =
         | 'samplingWithEffort'
         | 'customTools'
         | 'stop'
+        | 'streamOptions'
         | 'parallelTools';
       is: false;
     }
   | { member: 'metadata'; is: 'stored' }
+  | { member: 'content'; is: 'text' }
   | { member: 'systemTurns'; is: 'leading' }
   | { member: 'toolCallIds'; is: 'short' | 'limited' }
   | { member: 'reasoningHistory'; is: 'required' | 'refused' }

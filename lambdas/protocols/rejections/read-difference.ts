@@ -1,4 +1,11 @@
-import { ADAPTIVE_EFFORTS, levelsAmong, SAMPLING_FIELDS, THINKING_FORMS } from '../profile.ts';
+import { asRecord } from '../bytes/json.ts';
+import {
+  ADAPTIVE_EFFORTS,
+  LEVELS,
+  levelsAmong,
+  SAMPLING_FIELDS,
+  THINKING_FORMS,
+} from '../profile.ts';
 import { bare } from './echo.ts';
 import type { ModelDifference } from './model-difference.ts';
 import { refusedMember } from './removable.ts';
@@ -57,8 +64,9 @@ const RULES: Rule[] = [
   [/\bthinking(?:\.type)?: input tag (\w{1,20}) found/, thinkingWithout],
   [/\bthinking[. ]type(?:: input)? should be (.{1,60})/, thinkingOnly],
   [/effort.{1,100}\bsupported (?:levels|values)(?: are)?:? (.{1,100})/, effortOnly],
+  [/\blevel \w{1,20} (?:is )?not supported.{1,20}\blevels(?: are)?:? (.{1,100})/, effortOnly],
   [
-    /effort\W{1,4}(?:msg: )?(?:(?:input )?should be|(?:value )?(?:must be|is not) one of|expected)((?:(?!, input).){1,100})/,
+    /effort\W{1,4}(?:msg: |invalid option: )?(?:(?:input )?should be|(?:value )?(?:must be|is not) one of|expected)((?:(?!, (?:input|received)).){1,100})/,
     effortOnly,
   ],
   // Of known levels, those above `high` are not sent without thinking.
@@ -108,18 +116,22 @@ const RULES: Rule[] = [
   [/unsupported beta header:? (\S{1,80})/, betasWithout],
   [/unexpected value\(s\) (.{1,400}) for the anthropic-beta/, betasWithout],
   [/anthropic-version: (\d{4}-\d\d-\d\d) is not a valid version/, versionsWithout],
+  [
+    /invalid type: sequence, expected a string|content\W{1,4}(?:value )?must be a string|^(?:.{0,80}\W)?input should be a valid string/,
+    () => ({ member: 'content', is: 'text' }),
+  ],
   [/cache_control\.(?:ephemeral\.)?(\w{1,40}): extra inputs are not permitted/, cacheWithout],
   [/(?<!thinking\.)\b(cache_control): extra inputs are not permitted/, marksWithout],
-  [
-    /\b(prompt_cache_(?:key|options|retention))\W.{1,40}(?:not permitted|unsupported|not supported)/,
-    cacheWithout,
-  ],
-  [
-    /(?:unknown|unsupported|unrecognized) [a-z ]{5,30}:? (prompt_cache_(?:key|options|retention))/,
-    cacheWithout,
-  ],
   [/invalid signature in thinking block/, () => ({ member: 'history' })],
 ];
+
+/** The levels below the one that was sent, where a rejection names the field and no level. */
+const lowerEffort = (sent: unknown): ModelDifference | undefined => {
+  const { reasoning_effort: own, reasoning, output_config: config } = asRecord(sent) ?? {};
+  const level = own ?? asRecord(reasoning)?.effort ?? asRecord(config)?.effort;
+  const rank = LEVELS.indexOf(String(level));
+  return rank === -1 ? undefined : { member: 'effort', only: LEVELS.slice(0, rank) };
+};
 
 /** Rejections are one sentence; the rest may quote the request. */
 const MAX_WORDS = 500;
@@ -132,5 +144,8 @@ export const differenceIn = (words = '', sent?: unknown): ModelDifference | unde
     const difference = found && read(...found.slice(1));
     if (difference) return difference;
   }
-  return refusedMember(text, sent);
+  return (
+    refusedMember(text, sent) ??
+    (/\binvalid_(?:reasoning_)?effort\b/.test(text) ? lowerEffort(sent) : undefined)
+  );
 };
