@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import {
   CACHE_FIELDS,
   CACHE_LIVES,
+  HINTS,
   MEDIA,
   type Profile,
   SAMPLING_FIELDS,
@@ -160,6 +161,7 @@ const Members = z.strictObject({
   cacheMinimum: z.optional(z.int().check(z.nonnegative())),
   cacheFields: z.optional(z.array(z.enum(CACHE_FIELDS))),
   cacheWithout: z.optional(z.array(Word)),
+  hintsWithout: z.optional(z.array(z.enum(HINTS))),
   cacheKeyHeader: z.optional(Word),
   store: z.optional(z.boolean()),
 });

@@ -59,8 +59,10 @@ export type Profile = {
   cacheMinimum?: number | undefined;
   /** On chat: the members about caches that the target is known to take, so that they stand for those of other protocols. */
   cacheFields?: readonly CacheField[] | undefined;
-  /** Members about caches that it rejects, `ttl` and others of a mark among them, and hints of a tool. */
+  /** Members about caches that it rejects, `ttl` and others of a mark among them. */
   cacheWithout?: readonly string[] | undefined;
+  /** Hints that it rejects. */
+  hintsWithout?: readonly string[] | undefined;
   /** On chat: the header by which the provider keeps a session on the server that has its prompts. */
   cacheKeyHeader?: string | undefined;
 };
@@ -92,6 +94,9 @@ export const CACHE_FIELDS = [
   'cache_control',
 ] as const;
 export type CacheField = (typeof CACHE_FIELDS)[number];
+
+/** Members of a tool that a model answers without, too. */
+export const HINTS = ['eager_input_streaming', 'input_examples', 'defer_loading'] as const;
 
 export const MEDIA = ['image', 'pdf', 'audio', 'video'] as const;
 export type Medium = (typeof MEDIA)[number];

@@ -190,6 +190,36 @@ const ROWS: Record<string, Row> = {
     fields: { messages: TEXTS },
     sent: { messages: ONE_TEXT },
   },
+  "ModelScope's, of a list of texts": {
+    words:
+      "<400> InternalError.Algo.InvalidParameter: The content field's type should be `str` in messages.",
+    isRejected: hasText('"content":['),
+    fields: { messages: TEXTS },
+    sent: { messages: ONE_TEXT },
+  },
+  "Vertex's, of an effort": {
+    words: 'output_config: Extra inputs are not permitted',
+    isRejected: hasText('output_config'),
+    protocol: 'messages',
+    fields: { max_tokens: 9_000, output_config: { effort: 'low' } },
+    sent: { output_config: undefined },
+  },
+  "a gateway's before Anthropic, of a hint": {
+    words: {
+      error: {
+        message:
+          '{"message":"tools.0.custom.defer_loading: Extra inputs are not permitted"}. Received Model Group=claude-sonnet-4-6\nAvailable Model Group Fallbacks=None',
+        type: 'None',
+        param: 'None',
+        code: '400',
+      },
+    },
+    isRejected: hasText('defer_loading'),
+    protocol: 'messages',
+    fields: { tools: [{ name: 'f', input_schema: { type: 'object' }, defer_loading: true }] },
+    sent: { tools: [{ name: 'f', input_schema: { type: 'object' } }] },
+    dropped: 'tools[].defer_loading',
+  },
   "Nebius's, of a list of texts": {
     words: {
       detail: [

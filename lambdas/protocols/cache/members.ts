@@ -72,17 +72,16 @@ type Path = Edit['path'];
 /** What the members about caches are never in: values of the caller's own. */
 const OPAQUE = ['input', 'input_schema', 'arguments', 'parameters', 'schema', 'metadata'];
 
-/** Members of a tool that change nothing in what the model is asked. */
-const HINTS = ['eager_input_streaming'];
-
-/** Removes the members about caches, and hints, that the target rejects from a request of its protocol. */
+/** Removes the members about caches, and the hints, that the target rejects from a request of its protocol. */
 export const rejectedMembers = (wire: unknown, profile: Profile, path: Path = []): Edit[] => {
-  const { cacheWithout = [] } = profile;
-  if (cacheWithout.length === 0 || typeof wire !== 'object' || wire === null) return [];
+  const { cacheWithout = [], hintsWithout = [] } = profile;
+  if (cacheWithout.length + hintsWithout.length === 0) return [];
+  if (typeof wire !== 'object' || wire === null) return [];
   return Object.entries(wire).flatMap(([name, value]) => {
     const at = [...path, Array.isArray(wire) ? Number(name) : name];
     const isOfCaches = path.at(-1) === 'cache_control' || name.includes('cache');
-    if ((isOfCaches || HINTS.includes(name)) && cacheWithout.includes(name)) return [remove(at)];
+    if (isOfCaches && cacheWithout.includes(name)) return [remove(at)];
+    if (hintsWithout.includes(name)) return [remove(at)];
     return OPAQUE.includes(name) ? [] : rejectedMembers(value, profile, at);
   });
 };

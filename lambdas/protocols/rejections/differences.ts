@@ -55,6 +55,7 @@ const withDifference = (profile: Profile, difference: ModelDifference): Profile 
     case 'betas':
     case 'versions':
     case 'cache':
+    case 'hints':
     case 'marks': {
       const of = difference.member === 'marks' ? 'cache' : difference.member;
       const name = `${of}Without` as const;

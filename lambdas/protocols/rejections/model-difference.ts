@@ -5,7 +5,7 @@ export type ModelDifference =
   | { member: 'thinking'; without: ThinkingForm[]; use: ThinkingForm[] }
   /** `whenThinking`: perhaps only where the model thinks. */
   | { member: 'sampling'; without: readonly SamplingField[]; whenThinking?: true }
-  | { member: 'betas' | 'versions' | 'cache'; without: string[] }
+  | { member: 'betas' | 'versions' | 'cache' | 'hints'; without: string[] }
   | { member: 'effort'; only: readonly string[] }
   | {
       member:

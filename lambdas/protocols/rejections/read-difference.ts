@@ -117,7 +117,7 @@ const RULES: Rule[] = [
   [/unexpected value\(s\) (.{1,400}) for the anthropic-beta/, betasWithout],
   [/anthropic-version: (\d{4}-\d\d-\d\d) is not a valid version/, versionsWithout],
   [
-    /invalid type: sequence, expected a string|content\W{1,4}(?:value )?must be a string|^(?:.{0,80}\W)?input should be a valid string/,
+    /invalid type: sequence, expected a string|content\W{1,4}(?:value )?must be a string|content fields type should be str\b|^(?:.{0,80}\W)?input should be a valid string/,
     () => ({ member: 'content', is: 'text' }),
   ],
   [/cache_control\.(?:ephemeral\.)?(\w{1,40}): extra inputs are not permitted/, cacheWithout],

@@ -1,5 +1,5 @@
 import { asArray, asRecord, type Json } from '../bytes/json.ts';
-import type { SamplingField } from '../profile.ts';
+import { HINTS, type SamplingField } from '../profile.ts';
 import type { ModelDifference } from './model-difference.ts';
 
 type TokensField = 'max_tokens' | 'max_completion_tokens';
@@ -78,13 +78,15 @@ const REMOVABLE: Removable[] = [
   ...['prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention'].map((name) =>
     field(name, { member: 'cache', without: [name] }),
   ),
-  {
-    spelled: `(?:tools[\\w.[\\]]{0,40}\\.)?${anyCase('eager_input_streaming')}`,
-    differenceIn: ({ tools }) =>
-      asArray(tools).some((tool) => asRecord(tool)?.eager_input_streaming !== undefined)
-        ? { member: 'cache', without: ['eager_input_streaming'] }
-        : undefined,
-  },
+  ...HINTS.map(
+    (name): Removable => ({
+      spelled: `(?:tools[\\w.[\\]]{0,40}\\.)?${anyCase(name)}`,
+      differenceIn: ({ tools }) =>
+        asArray(tools).some((tool) => asRecord(tool)?.[name] !== undefined)
+          ? { member: 'hints', without: [name] }
+          : undefined,
+    }),
+  ),
   cap('max_tokens', 'max_completion_tokens'),
   cap('max_completion_tokens', 'max_tokens'),
   field('reasoning_effort', NO_EFFORT, 'reasoning[_ .]?effort|effort|reasoning|thinking'),
@@ -94,7 +96,7 @@ const REMOVABLE: Removable[] = [
       asRecord(reasoning)?.effort === undefined ? undefined : NO_EFFORT,
   },
   {
-    spelled: '(?:output_config\\.)?effort',
+    spelled: 'output_config(?:\\.effort)?|effort',
     differenceIn: ({ output_config: config }) =>
       asRecord(config)?.effort === undefined ? undefined : NO_EFFORT,
   },
