@@ -38,9 +38,12 @@ const encodeBody = (
   return { wire, body: encodeJson(wire, source) };
 };
 
-/** What an error's text must not contain. The model's name may stay: it is the catalog's, and often the cause. */
+/**
+ * What an error's text must not contain. The model's name may stay: it is the catalog's, and often the cause. So may
+ * the vendor's names of what a response includes.
+ */
 const confidentialOf = (
-  { model: _, ...request }: Record<string, unknown>,
+  { model: _, include: _names, ...request }: Record<string, unknown>,
   { host, hostname, password }: URL,
   credential: string,
 ): Confidential => ({

@@ -11,6 +11,7 @@ import {
 } from '../support/generation-upstream.ts';
 import { CANARIES } from '../support/leak-watch.ts';
 import { modelOn, targetAt } from '../support/models.ts';
+import { PATHS } from '../support/request-forms.ts';
 import { send } from '../support/send.ts';
 
 /** A difference in a provider's published words, and a request that meets it. */
@@ -23,7 +24,7 @@ type Row = {
   sent: Record<string, unknown>;
   /** The header `x-router-dropped` of the response. */
   dropped?: string;
-  protocol?: 'messages';
+  protocol?: 'messages' | 'responses';
   headers?: Record<string, string>;
   /** The next request meets it again, because it is of the request, not of the model. */
   isOfRequest?: boolean;
@@ -233,6 +234,13 @@ const ROWS: Record<string, Row> = {
     isRejected: hasText('"content":['),
     fields: { messages: TEXTS },
     sent: { messages: ONE_TEXT },
+  },
+  "OpenAI's, of sealed reasoning that the router asks for": {
+    words: 'Encrypted content is not supported with this model.',
+    isRejected: hasText('encrypted_content'),
+    protocol: 'responses',
+    fields: {},
+    sent: { include: undefined },
   },
   "Anthropic's, of thinking turned off": {
     words:
@@ -532,14 +540,12 @@ afterAll(async () => {
 
 const ask = async (name: string, fields: object, own: Record<string, string> = {}) => {
   const { protocol = 'chat', headers } = ROWS[name] as Row;
-  const path = { chat: '/v1/chat/completions', messages: '/v1/messages' }[protocol];
-  const body = {
-    model: `vendor/${NAMES.indexOf(name)}`,
-    max_tokens: 50,
-    messages: [{ role: 'user', content: 'hi' }],
-    ...fields,
-  };
-  const sent = await send(fleet.urls[0] ?? '', path, {
+  const asked =
+    protocol === 'responses'
+      ? { input: 'hi', store: false }
+      : { max_tokens: 50, messages: [{ role: 'user', content: 'hi' }] };
+  const body = { model: `vendor/${NAMES.indexOf(name)}`, ...asked, ...fields };
+  const sent = await send(fleet.urls[0] ?? '', PATHS[protocol], {
     method: 'POST',
     headers: { authorization: `Bearer ${fleet.key}`, ...headers, ...own },
     body: JSON.stringify(body),

@@ -78,6 +78,8 @@ const RULES: Rule[] = [
     /this model only works in thinking mode|reasoning is mandatory/,
     () => ({ member: 'effort', only: ['low', 'medium', 'high'] }),
   ],
+  // Asked of every model that may reason.
+  [/encrypted content is not supported/, () => ({ member: 'effort', only: [] })],
   // Names no field: a level that some models lack.
   [/unknown variant (?:minimal|xhigh|max), expected one of (.{1,100})/, effortOnly],
   // One generation of a vendor rejects them together.
@@ -122,7 +124,10 @@ const RULES: Rule[] = [
   ],
   [/cache_control\.(?:ephemeral\.)?(\w{1,40}): extra inputs are not permitted/, cacheWithout],
   [/(?<!thinking\.)\b(cache_control): extra inputs are not permitted/, marksWithout],
-  [/invalid signature in thinking block/, () => ({ member: 'history' })],
+  [
+    /invalid signature in thinking block|encrypted content .{0,40}could not be (?:verified|decrypted)/,
+    () => ({ member: 'history' }),
+  ],
 ];
 
 /** The levels below the one that was sent, where a rejection names the field and no level. */
