@@ -21,6 +21,10 @@ const heal = (call: UpstreamCall, differences: ModelDifference[]): UpstreamCall 
   request: differences.some(({ member }) => member === 'history')
     ? { ...call.request, thinkingFrom: NO_ORIGIN }
     : call.request,
+  maxOutputTokens: Math.min(
+    call.maxOutputTokens,
+    ...differences.flatMap((one) => (one.member === 'cap' ? one.is : [])),
+  ),
   target: withProfile(call.target, withDifferences(call.target.profile ?? {}, differences)),
 });
 

@@ -368,6 +368,7 @@ describe('a rejection that no other form heals', () => {
       (error) => differenceIn(textOf(error), EVERY_MEMBER) !== undefined,
     );
     expect(healed.map(({ id }) => id).toSorted()).toEqual([
+      'anthropic: too many tokens to generate',
       'anthropic: unsupported thinking',
       'cerebras: unsupported field of the history',
       'mistral: extra field',

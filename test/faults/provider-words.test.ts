@@ -242,6 +242,71 @@ const ROWS: Record<string, Row> = {
     fields: {},
     sent: { include: undefined },
   },
+  "Anthropic's, of a cap that does not fit behind the prompt": {
+    words:
+      'input length and `max_tokens` exceed context limit: 199759 + 8192 > 200000, decrease input length or `max_tokens` and try again',
+    isRejected: ({ body }) => Number(body.max_tokens) > 241,
+    protocol: 'messages',
+    fields: { max_tokens: 8_192 },
+    sent: { max_tokens: 241 },
+    isOfRequest: true,
+  },
+  "DeepSeek's, of a cap that does not fit behind the prompt": {
+    words:
+      "This model's maximum context length is 131072 tokens. However, you requested 139162 tokens (130970 in the messages, 8192 in the completion). Please reduce the length of the messages or completion.",
+    isRejected: ({ body }) => Number(body.max_tokens) > 102,
+    fields: { max_tokens: 8_192 },
+    sent: { max_tokens: 102 },
+    isOfRequest: true,
+  },
+  "vLLM's, of a cap that does not fit behind the prompt": {
+    words:
+      "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 8192 tokens and your request has 300 input tokens (8192 > 8192 - 300).",
+    isRejected: ({ body }) => Number(body.max_tokens) > 7_892,
+    fields: { max_tokens: 8_192 },
+    sent: { max_tokens: 7_892 },
+    isOfRequest: true,
+  },
+  "SGLang's, of a cap that does not fit behind the prompt": {
+    words:
+      "Requested token count exceeds the model's maximum context length of 131072 tokens. You requested a total of 135000 tokens: 131000 tokens from the input messages and 4000 tokens for the completion. Please reduce the number of tokens in the input messages or the completion to fit within the limit.",
+    isRejected: ({ body }) => Number(body.max_tokens) > 72,
+    fields: { max_tokens: 4_000 },
+    sent: { max_tokens: 72 },
+    isOfRequest: true,
+  },
+  "OpenAI's, of a cap above the model's": {
+    words:
+      'max_tokens is too large: 6000. This model supports at most 4096 completion tokens, whereas you provided 6000.',
+    isRejected: ({ body }) => Number(body.max_tokens) > 4_096,
+    fields: { max_tokens: 6_000 },
+    sent: { max_tokens: 4_096 },
+    isOfRequest: true,
+  },
+  "Anthropic's, of a cap above the model's": {
+    words:
+      'max_tokens: 9000 > 4096, which is the maximum allowed number of output tokens for claude-3-haiku-20240307',
+    isRejected: ({ body }) => Number(body.max_tokens) > 4_096,
+    protocol: 'messages',
+    fields: { max_tokens: 9_000 },
+    sent: { max_tokens: 4_096 },
+    isOfRequest: true,
+  },
+  "Groq's, of a cap above the model's": {
+    words:
+      '`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens` is less than the `context_window` for this model',
+    isRejected: ({ body }) => Number(body.max_tokens) > 8_192,
+    fields: { max_tokens: 9_000 },
+    sent: { max_tokens: 8_192 },
+    isOfRequest: true,
+  },
+  "Qwen's, of a cap above the model's": {
+    words: '<400> InternalError.Algo.InvalidParameter: Range of max_tokens should be [1, 8192]',
+    isRejected: ({ body }) => Number(body.max_tokens) > 8_192,
+    fields: { max_tokens: 9_000 },
+    sent: { max_tokens: 8_192 },
+    isOfRequest: true,
+  },
   "Anthropic's, of thinking turned off": {
     words:
       '"thinking.type.disabled" is not supported for this model. Use "thinking.type.between_tools" for the lowest thinking setting, or "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.',

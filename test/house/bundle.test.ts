@@ -26,7 +26,7 @@ const PARTS = {
   'late-crossing.cjs': 20,
   'late-encoders.cjs': 14,
   'late-gemini.cjs': 11,
-  'late-read-error.cjs': 23,
+  'late-read-error.cjs': 24,
   'late-reports.cjs': 27,
   'late-run-once.cjs': 12,
   'late-state.cjs': 18,

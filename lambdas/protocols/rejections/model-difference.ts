@@ -27,10 +27,11 @@ export type ModelDifference =
   | OfRequest;
 
 /**
- * Of one request, not of the model: the thinking in its history is not valid, it thinks and may not force a tool, or a block
- * may not be marked.
+ * Of one request, not of the model: the thinking in its history is not valid, it thinks and may not force a tool, a block
+ * may not be marked, or its prompt leaves room for fewer tokens of output.
  */
 type OfRequest =
   | { member: 'history' }
+  | { member: 'cap'; is: number }
   | { member: 'toolChoice' }
   | { member: 'marks'; without: string[] };

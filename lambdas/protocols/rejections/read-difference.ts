@@ -52,6 +52,13 @@ const versionsWithout = (version = ''): ModelDifference => ({
 const cacheWithout = (name = ''): ModelDifference => ({ member: 'cache', without: [name] });
 const marksWithout = (name = ''): ModelDifference => ({ member: 'marks', without: [name] });
 
+/** The most tokens of output, of the model or behind a prompt that fits; undefined where the prompt does not. */
+const capOf = (most = '', prompt = '0'): ModelDifference | undefined => {
+  const is = Number(most) - Number(prompt);
+  return is > 0 ? { member: 'cap', is } : undefined;
+};
+const capBehind = (prompt: string, most: string) => capOf(most, prompt);
+
 /**
  * Published words of providers whose difference is another than that of the member that they name (removable.ts), in lower case
  * and without quotation marks and their escapes. A rule knows only what no caller's mistake is rejected with.
@@ -61,6 +68,23 @@ const RULES: Rule[] = [
     /thinking\.type\.(\w{1,20}) is not supported(?:.{1,20}\. use thinking\.type\.(\w{1,20}))?/,
     thinkingWithout,
   ],
+  // Anthropic. OpenAI, DeepSeek and others. vLLM, in two versions. SGLang.
+  [/max_tokens exceed context limit: (\d{1,9}) \+ \d{1,9} > (\d{1,9})/, capBehind],
+  [
+    /context length (?:is|of) (\d{1,9}) tokens\. .{1,60}? (?:\(|\d{1,9} tokens: )(\d{1,9}) (?:tokens from the input|in the) messages/,
+    capOf,
+  ],
+  [/context length is (\d{1,9}) tokens and your request has (\d{1,9}) input tokens/, capOf],
+  [
+    /passed (\d{1,9}) input tokens and requested \d{1,9} output tokens\..{1,40}context length is only (\d{1,9}) tokens/,
+    capBehind,
+  ],
+  // The model's own maximum: Anthropic, OpenAI, Groq, DeepSeek and Qwen, Bedrock.
+  [/max_tokens: \d{1,9} > (\d{1,9}), which is the maximum/, capOf],
+  [/max_(?:completion_)?tokens is too large: .{1,60}supports at most (\d{1,9})/, capOf],
+  [/max_(?:completion_)?tokens must be less than or equal to (\d{1,9})/, capOf],
+  [/range of max_(?:completion_)?tokens (?:is|should be) \[1, ?(\d{1,9})\]/, capOf],
+  [/maximum tokens you requested exceeds the model limit of (\d{1,9})/, capOf],
   [/\bthinking(?:\.type)?: input tag (\w{1,20}) found/, thinkingWithout],
   [/\bthinking[. ]type(?:: input)? should be (.{1,60})/, thinkingOnly],
   [/effort.{1,100}\bsupported (?:levels|values)(?: are)?:? (.{1,100})/, effortOnly],
