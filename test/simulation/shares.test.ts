@@ -12,7 +12,7 @@ import {
   simulateShares,
 } from './share-world.ts';
 
-const SEEDS = Math.ceil(Number(process.env.SIMULATION_SEEDS ?? share(5_000)) / 16);
+const SEEDS = Math.ceil(Number(process.env.SIMULATION_SEEDS ?? share(5_000)) / 4);
 /** A flood has a thousand requests. */
 const FLOODS = Math.ceil(SEEDS / 40);
 /** A soak on a busy machine takes some minutes for each set of faults. */

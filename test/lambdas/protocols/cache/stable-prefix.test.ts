@@ -167,7 +167,7 @@ describe.each(PAIRS)('a $from conversation on a $to target', ({ from, to }) => {
           compared += 1;
         }
       }),
-      { numRuns: share(40) },
+      { numRuns: share(80) },
     );
   });
 });
