@@ -3,11 +3,9 @@ import { asCount, asRecord, type Json } from '../bytes/json.ts';
 import type { Billing, Usage } from '../generation.ts';
 import { statedNanosIn } from '../stated-cost.ts';
 
-/** Some upstreams count reasoning separately from the completion; their total shows it. */
-const outputOf = (wire: Json, input: number, output: number, reasoning: number): number =>
-  reasoning > 0 && asCount(wire.total_tokens) === input + output + reasoning
-    ? output + reasoning
-    : output;
+/** Some upstreams do not count reasoning in the completion, as xAI and Google, who may not state it: their total shows it. */
+const outputOf = ({ total_tokens: total }: Json, input: number, output: number): number =>
+  Math.max(output, (asCount(total) ?? 0) - input);
 
 const billingIn = (wire: Json, prompt: Json | undefined, completion: Json | undefined): Billing =>
   omitUndefined({
@@ -32,13 +30,17 @@ const decodeUsage = (value: unknown): Usage | undefined => {
   const billing = billingIn(wire, prompt, completion);
   return {
     inputTokens: inputTokens ?? 0,
-    outputTokens: outputOf(wire, inputTokens ?? 0, outputTokens ?? 0, reasoning ?? 0),
+    outputTokens: outputOf(wire, inputTokens ?? 0, outputTokens ?? 0),
     ...omitUndefined({
       cacheReadTokens:
         asCount(prompt?.cached_tokens) ??
         asCount(wire.prompt_cache_hit_tokens) ??
         asCount(wire.cached_tokens),
-      cacheWriteTokens: asCount(prompt?.cache_write_tokens),
+      // OpenRouter's and OpenAI's name, Qwen's, and that of a gateway before Anthropic.
+      cacheWriteTokens:
+        asCount(prompt?.cache_write_tokens) ??
+        asCount(prompt?.cache_creation_input_tokens) ??
+        asCount(wire.cache_creation_input_tokens),
       cacheWriteLongTokens: asCount(asRecord(prompt?.cache_write_tokens_details)?.ttl_12h_tokens),
       reasoningTokens: reasoning,
       billing: isEmpty(billing) ? undefined : billing,

@@ -115,6 +115,7 @@ const LAWS: Law[] = [
     made: { id: NAMED, model: NAMED, 'choices.message[assistant].function_call': OLDER_FORM },
     dropped: {
       ...NAMES,
+      'usage.completion_tokens': 'the rest of the total',
       object: NAMED,
       'choices.index': 'only chat has several choices',
       'choices.logprobs': NO_FORM,
