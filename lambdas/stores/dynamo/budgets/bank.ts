@@ -4,7 +4,6 @@ import { numberIn } from '../meter-item.ts';
 import type { Item, Table } from '../table.ts';
 import { donorsOf, type RoomQuery } from './donors.ts';
 import {
-  borrowersIn,
   lentName,
   limitIn,
   pastNamesIn,
@@ -22,8 +21,8 @@ import type { Grant } from './writes.ts';
 /** Attempts while other processes change the same budget; then the request is denied as if their leases were in the way. */
 const MAX_TRIES = 12;
 /** Requests for which a grant lasts, far from the limit. */
-const LEASES_A_GRANT = 16;
-/** Of what is left, while several meters borrow: grants shrink near the limit. */
+const LEASES_A_GRANT = 64;
+/** Of what is left: grants shrink near the limit, and leave other meters some. */
 const SHARE_OF_REST = 4;
 /** Leases that a budget has not lent, from which on it is granted by what this process saw of it last. */
 const NEAR = 20;
@@ -60,16 +59,6 @@ export const createBudgetBank = (table: Table, onShare: (share: Share) => void) 
     return root;
   };
 
-  const amountOf = (
-    root: Item,
-    hold: Hold,
-    { needed, lacking, free }: { needed: number; lacking: number; free: number },
-  ): number => {
-    const others = borrowersIn(root, hold).length > 1;
-    const most = others ? Math.floor(free / SHARE_OF_REST) : free;
-    return Math.max(lacking, Math.min(needed, free), Math.min(needed * LEASES_A_GRANT, most));
-  };
-
   /** Grants the item a part of the budget's rest; undefined: the budget has changed, and is to be looked at again. */
   const lend = async (
     root: Item,
@@ -79,7 +68,8 @@ export const createBudgetBank = (table: Table, onShare: (share: Share) => void) 
   ): Promise<Room | undefined> => {
     const rest = free + returnedBy(returning);
     if (rest < lacking) return undefined;
-    const amount = amountOf(root, hold, { needed, lacking, free: rest });
+    const most = Math.min(needed * LEASES_A_GRANT, Math.floor(rest / SHARE_OF_REST));
+    const amount = Math.max(lacking, Math.min(needed, rest), most);
     const past = own.granted === 0 ? pastNamesIn(root, now) : [];
     const { applied, item } = await grant(hold, own, { amount, max, past, returning });
     if (!applied || !item) return undefined;
@@ -120,7 +110,8 @@ export const createBudgetBank = (table: Table, onShare: (share: Share) => void) 
     });
     if (needed > max) return refusal('too-small');
     const lacking = lack.lacking - lack.free - returnedBy(shares);
-    const standsBack = now - (overtakenAt.get(hold.budget) ?? 0) < STAND_BACK_MS;
+    const wasOvertakenAt = overtakenAt.get(hold.budget);
+    const standsBack = wasOvertakenAt !== undefined && now - wasOvertakenAt < STAND_BACK_MS;
     const donors = donorsOf(shares, { ...query, standsBack }, lacking);
     if (!donors) return refusal(spent > max - needed ? 'spent' : 'in-flight');
     return draw(root, query, lack, { shares, donors, lacking });

@@ -151,7 +151,7 @@ export const createLeases = ({
     isShort: (key: string, lease: Lease): boolean | undefined => {
       const known = seen.get(key);
       const enough = (isFar(lease) ? 1 : PLENTY) * lease.nanos;
-      return known && (known.isScarce || known.room < enough);
+      return known && (known.isScarce || known.isFull || known.room < enough);
     },
     /** What a request leases when it is admitted. */
     sizeOf: (lease: Lease): number =>
