@@ -9,6 +9,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { addedByBudget, firstTextMs, spreadOf } from './gateway/added-by-budget.ts';
 import {
   CASES,
   type Case,
@@ -96,37 +97,6 @@ const measuredIn = async ({ routers, peers }: Parties, current: Case): Promise<P
   return others;
 };
 
-const firstTextMs = async (target: Target, current: Case): Promise<number> =>
-  median((await load(target, current)).firstTextMs);
-
-/**
- * What a budget adds to the first text, in microseconds: two requests of one process by turns, whose keys differ in it alone, so
- * that what else the machine does falls to both.
- */
-const addedByBudget = async (sides: [Target, Target], current: Case): Promise<number[]> => {
-  const one = { ...current, requests: 1, connections: 1 };
-  const added: number[] = [];
-  for (const endsAt = performance.now() + 2 * ROW_MS; performance.now() < endsAt; ) {
-    const isReverse = added.length % 2 === 1;
-    const times: number[] = [];
-    for (const side of isReverse ? sides.toReversed() : sides) {
-      times.push(1_000 * (await firstTextMs(side, one)));
-    }
-    const [first = 0, second = 0] = times;
-    added.push(isReverse ? first - second : second - first);
-  }
-  return added;
-};
-
-/** The median of some values, the interval that holds it with 95 %, their quartiles and their number. */
-const spreadOf = (values: number[]): string[] => {
-  const half = 1 / Math.sqrt(values.length);
-  const sorted = values.toSorted((one, other) => one - other);
-  const at = (share: number) => sorted[Math.floor(sorted.length * share)]?.toFixed(0) ?? '-';
-  const between = (one: number, other: number) => `${at(one)} to ${at(other)}`;
-  return [at(0.5), between(0.5 - half, 0.5 + half), between(0.25, 0.75), `${values.length}`];
-};
-
 const print = (label: string, cells: string[]) =>
   console.log(label.padEnd(40) + cells.map((cell) => cell.padStart(19)).join(''));
 
@@ -139,7 +109,7 @@ const printBudget = async ({ routers, budgeted }: Started): Promise<void> => {
     if (!plain || !ROWS.test(name)) continue;
     for (const target of [plain, budgeted]) await warm(target, current);
     print(name, ['median, us', '95 %', 'quartiles', 'pairs']);
-    print('', spreadOf(await addedByBudget([plain, budgeted], current)));
+    print('', spreadOf(await addedByBudget([plain, budgeted], current, 2 * ROW_MS)));
   }
 };
 

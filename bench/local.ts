@@ -10,7 +10,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { CASES, type Case } from './gateway/cases.ts';
+import { addedByBudget, spreadOf } from './gateway/added-by-budget.ts';
+import { CASES, type Case, FIRST_EVENT } from './gateway/cases.ts';
 import { load, type Target } from './gateway/client.ts';
 import { cpuOf, start, stopAll, tie } from './gateway/processes.ts';
 import { modelsAt } from './gateway/setting.ts';
@@ -22,10 +23,19 @@ const NAMES = ['whole, 20 events, pass-through', 'agent body 250 KB, chat to cha
 
 type Router = Target & { pid: number };
 
-const post = async (url: string, body: object): Promise<void> => {
+const post = async (url: string, body: object): Promise<Record<string, unknown>> => {
   const headers = { 'content-type': 'application/json' };
   const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
   if (!response.ok) throw new Error(`${url}: ${response.status} ${await response.text()}`);
+  return (await response.json()) as Record<string, unknown>;
+};
+
+/** The same router for a key whose project has a budget that no bench spends. */
+const underBudget = async ({ url }: Target): Promise<Target> => {
+  await post(`${url}/admin/projects`, { id: 'budgeted' });
+  const { key } = await post(`${url}/admin/projects/budgeted/keys`, { plan: 'local' });
+  await post(`${url}/admin/projects/budgeted/budget`, { max_usd: 1e6, period: 'total' });
+  return { url, headers: { authorization: `Bearer ${key}` } };
 };
 
 const startRouter = async (files: string[], args: string[]): Promise<Router> => {
@@ -102,6 +112,10 @@ try {
     for (const current of CASES.filter((one) => NAMES.includes(one.name))) {
       await measure(name, router, upstream, current);
     }
+    const sides: [Target, Target] = [router, await underBudget(router)];
+    for (const side of sides) await repeat(side, FIRST_EVENT, WARM_MS);
+    const added = await addedByBudget(sides, FIRST_EVENT, 2 * ROW_MS);
+    print([`${name}: a budget adds to the first text, us`, ...spreadOf(added)]);
     process.kill(router.pid, 'SIGKILL');
   }
 } finally {
