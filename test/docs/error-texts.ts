@@ -80,7 +80,8 @@ const createReader = (checker: ts.TypeChecker) => {
     return (isAlias ? checker.getAliasedSymbol(symbol) : symbol)?.valueDeclaration;
   };
   const initializerOf = (node: ts.Node): ts.Expression | undefined => {
-    const declaration = declarationOf(node);
+    // A member is no variable; to find it, the compiler would infer the type of its object.
+    const declaration = ts.isIdentifier(node) ? declarationOf(node) : undefined;
     return declaration && ts.isVariableDeclaration(declaration)
       ? declaration.initializer
       : undefined;
@@ -185,6 +186,7 @@ export const errorTexts = (): ErrorText[] => {
     resolveJsonModule: true,
     noEmit: true,
     types: [],
+    noLib: true,
   });
   const checker = program.getTypeChecker();
   const { wrappers, filled, textsAt } = createReader(checker);
