@@ -7,10 +7,11 @@ import {
   type FramingNumbers,
   LEAST,
   numbersOf,
+  type Weights,
 } from './families.ts';
 import type { Image } from './image-tokens.ts';
 import { type RequestParts, TOKENS_PER_MEDIUM } from './request-parts.ts';
-import { read, startReading, type Weights } from './text-reader.ts';
+import { read, startReading } from './text-reader.ts';
 
 /** The tokenizer of a model by the provider's name of it; the first that matches. */
 const FAMILY_OF: [name: RegExp, family: Family][] = [

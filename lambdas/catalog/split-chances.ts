@@ -29,9 +29,15 @@ const BETWEEN_SIGNS =
   'jYjehajidYGHiI+M6KjICIjoisP4ZkyA0pJozIzHmJFIh5GIWG6IiIF4iIiAg4iMCBiMjIjIiIjoiIhYiHGKiICIhqaI' +
   'exiAUBUAjYfBaMI4CIiIiMWIiIiIiIiIiIiMiII=';
 
-/** The low bits of a sum of chances are those between letters, above are the pairs of letters, and chances between signs. */
-export const PAIR = 12;
-export const SIGN = 20;
+/**
+ * A sum of 32 of them: in the low bits the chances between letters, above are the pairs of letters, chances between signs, and
+ * what the letters cost a family.
+ */
+export const CHANCE = 0x1ff;
+export const PAIR = 9;
+export const PAIR_MASK = 0x3f;
+export const SIGN = 15;
+export const COST = 24;
 /** A chance that is 1. */
 export const CERTAIN = 15;
 /** How often units from `from` are split among each other; `shift` and `flag` are where a sum counts them. */
@@ -55,4 +61,20 @@ export const createSplits = (): Int32Array => {
   addChances(splits, { text: BETWEEN_LETTERS, size: LETTERS, from: 1, shift: 0, flag: 1 << PAIR });
   addChances(splits, { text: BETWEEN_SIGNS, size: SIGNS, from: FIRST_SIGN, shift: SIGN, flag: 0 });
   return splits;
+};
+
+/** Bits of what two letters cost. */
+const COST_BITS = 3;
+
+/** The same, with what two letters cost a family beyond their chance, by which languages differ; all nothing if `costs` is empty. */
+export const withCosts = (splits: Int32Array, costs: Uint8Array): Int32Array => {
+  const own = splits.slice();
+  for (let index = 0; index < LETTERS ** 2 && costs.length > 0; index += 1) {
+    const bit = COST_BITS * index;
+    const two = ((costs[bit >> 3] ?? 0) << 8) | (costs[(bit >> 3) + 1] ?? 0);
+    const cost = (two >> (16 - COST_BITS - (bit & 7))) & (2 ** COST_BITS - 1);
+    const place = ((1 + Math.floor(index / LETTERS)) << CLASS_BITS) | (1 + (index % LETTERS));
+    own[place] = (own[place] ?? 0) | (cost << COST);
+  }
+  return own;
 };

@@ -92,7 +92,8 @@ export const LEVELS = 7;
 export const PAIRS = 0;
 export const PAIR_SPLITS = PAIRS + LEVELS;
 export const SIGN_SPLITS = PAIR_SPLITS + LEVELS;
-const HAN_AMONG_KANA = SIGN_SPLITS + 1;
+export const LETTER_COSTS = SIGN_SPLITS + 1;
+const HAN_AMONG_KANA = LETTER_COSTS + 1;
 const SCRIPT_LETTERS = HAN_AMONG_KANA + 1;
 const SCRIPT_RUNS = SCRIPT_LETTERS + SCRIPTS;
 const STEPS = SCRIPT_RUNS + SCRIPTS;
@@ -105,6 +106,8 @@ export type Steps = {
   /** The next state's row, and in bit 0 whether the character and the one before are in a plain word or in a run of signs. */
   next: Uint16Array;
   feature: Uint16Array;
+  /** How many there are. */
+  features: number;
 };
 const NO_FEATURE = 0xffff;
 
@@ -148,12 +151,13 @@ const addScripts = ({ next, feature }: Steps, state: State): void => {
 /** Returns the steps of the automaton that reads a text: few and plain, since the first request of a process waits for them. */
 export const createSteps = (): Steps => {
   const size = STATES.length * COLUMNS;
-  const steps = { next: new Uint16Array(size), feature: new Uint16Array(size).fill(NO_FEATURE) };
+  const feature = new Uint16Array(size).fill(NO_FEATURE);
+  const steps = { next: new Uint16Array(size), feature, features: 0 };
   const features = new Map<string, number>();
   const featureOf = (name: string): number => {
-    const feature = features.get(name) ?? STEPS + features.size;
-    features.set(name, feature);
-    return feature;
+    const known = features.get(name) ?? STEPS + features.size;
+    features.set(name, known);
+    return known;
   };
   for (const [index, state] of STATES.entries()) {
     for (let kind = NEWLINE; kind < SCRIPT; kind += 1) {
@@ -163,5 +167,6 @@ export const createSteps = (): Steps => {
     }
     addScripts(steps, state);
   }
+  steps.features = STEPS + features.size;
   return steps;
 };

@@ -1,8 +1,20 @@
+import { oncePer } from '../support/once-per.ts';
 import { createKinds } from './character-classes.ts';
-import { CERTAIN, createSplits, PAIR, SIGN } from './split-chances.ts';
+import { bytesOfWeights, type Weights } from './families.ts';
+import {
+  CERTAIN,
+  CHANCE,
+  COST,
+  createSplits,
+  PAIR,
+  PAIR_MASK,
+  SIGN,
+  withCosts,
+} from './split-chances.ts';
 import {
   COLUMNS,
   createSteps,
+  LETTER_COSTS,
   LEVELS,
   PAIR_SPLITS,
   PAIRS,
@@ -10,17 +22,22 @@ import {
   STATES,
 } from './text-automaton.ts';
 
-/** Thousandths of a token for each feature of a text (text-automaton.ts, in its order). */
-export type Weights = readonly number[];
+/** What a family's texts are read with. */
+type Vocabulary = {
+  /** Thousandths of a token for each feature of a text (text-automaton.ts, in its order). */
+  readonly weights: readonly number[];
+  /** By two letters or signs (split-chances.ts). */
+  readonly splits: Int32Array;
+  /** The state of the automaton at the start of a text, as its row of cells. */
+  readonly start: number;
+};
 
 /** What is known after a part of a text. */
-export type Reading = {
-  readonly weights: Weights;
+export type Reading = Vocabulary & {
   /** Thousandths of a token. */
   tokens: number;
-  /** The state of the automaton, as its row of cells, that of the start of a text too. */
+  /** That of the state after it. */
   row: number;
-  readonly start: number;
   /** Characters that are read whole; half of those after them are. */
   whole: number;
   /** Characters that were read, and of how many times as many what is read is a sample. */
@@ -63,21 +80,24 @@ const WEIGHTS = 0x7fff_ffff;
 const createCells = () => {
   const steps = createSteps();
   const cells = new Int32Array(1 << (2 * CLASS_BITS + ROW_BITS));
-  const vocabularies: Weights[] = [];
+  const splits = createSplits();
+  const vocabularies: Vocabulary[] = [];
 
-  /** The row of the state in which a text begins. */
-  const startOf = (weights: Weights): number => {
-    const known = vocabularies.indexOf(weights);
-    const index = known === -1 ? vocabularies.length : known;
-    if (STATES.length * (index + 1) > ROW) throw new RangeError('no rows for another vocabulary');
-    vocabularies[index] = weights;
-    return 1 + STATES.length * index;
-  };
+  const vocabularyOf = oncePer(new Map<Weights, Vocabulary>(), (name) => {
+    const start = 1 + STATES.length * vocabularies.length;
+    if (start + STATES.length - 1 > ROW) throw new RangeError('no rows for another vocabulary');
+    const bytes = bytesOfWeights(name);
+    const own = withCosts(splits, bytes.subarray(steps.features));
+    const weights = Array.from(bytes.subarray(0, steps.features), (root) => root ** 2 / 16);
+    const vocabulary = { weights, splits: own, start };
+    vocabularies.push(vocabulary);
+    return vocabulary;
+  });
 
   const createCell = (place: number): number => {
     const row = place & ROW;
     const state = (row - 1) % STATES.length;
-    const weights = vocabularies[Math.floor((row - 1) / STATES.length)] ?? [];
+    const { weights = [] } = vocabularies[Math.floor((row - 1) / STATES.length)] ?? {};
     const weigh = (step: number) =>
       Math.round(SIXTEENTHS * (weights[steps.feature[step] ?? 0] ?? 0));
     const first = state * COLUMNS + (place >>> (CLASS_BITS + ROW_BITS));
@@ -88,7 +108,7 @@ const createCells = () => {
     return (next << 31) | ((weigh(first) + weigh(second)) << ROW_BITS) | nextRow;
   };
 
-  return { cells, startOf, createCell };
+  return { cells, vocabularyOf, createCell };
 };
 
 /** Characters of which two are read at once; the level follows the language after both. */
@@ -101,15 +121,16 @@ const BOTH_STEPS = HALF;
 const addSteps = (reading: Reading, weight: number, sum: number, alike: number): void => {
   const { weights, level } = reading;
   const chance = alike / CERTAIN;
-  const splits = (sum & 0xfff) * chance;
-  const signSplits = (sum >>> SIGN) * chance;
-  const pairs = ((sum >>> PAIR) & 0xff) * alike;
+  const splits = (sum & CHANCE) * chance;
+  const signSplits = ((sum >>> SIGN) & CHANCE) * chance;
+  const pairs = ((sum >>> PAIR) & PAIR_MASK) * alike;
   reading.tokens +=
     reading.times *
     (weight / SIXTEENTHS +
       (weights[PAIRS + level] ?? 0) * pairs +
       (weights[PAIR_SPLITS + level] ?? 0) * splits +
-      (weights[SIGN_SPLITS] ?? 0) * signSplits);
+      (weights[SIGN_SPLITS] ?? 0) * signSplits +
+      (weights[LETTER_COSTS] ?? 0) * alike * (sum >>> COST));
   if (pairs === 0) return;
   reading.strange += (splits - reading.strange * pairs) / (pairs + BOTH);
   reading.level = levelOf(reading.strange);
@@ -137,8 +158,7 @@ const write = (text: string, at: number): void => {
  */
 const createReader = () => {
   const kinds = createKinds();
-  const splits = createSplits();
-  const { cells, startOf, createCell } = createCells();
+  const { cells, vocabularyOf, createCell } = createCells();
 
   /** The row after a step of the buffer. */
   const rowAfter = (index: number, row: number): number => {
@@ -150,6 +170,7 @@ const createReader = () => {
   /** Reads two halves, so far apart, of the steps that are left; false if a cell is missing. */
   const addHalves = (reading: Reading, from: number, left: number, gap: number): boolean => {
     const end = (from + Math.min(left, HALF_STEPS)) | 0;
+    const { splits } = reading;
     let { row } = reading;
     let otherRow = rowAfter(from + gap - 1, reading.start);
     let weight = 0;
@@ -202,20 +223,21 @@ const createReader = () => {
     }
     reading.place += size;
   };
-  return { startOf, readBuffer };
+  return { vocabularyOf, readBuffer };
 };
 /** It is made for the first text, so that no cold start waits for its tables. */
 let reader: ReturnType<typeof createReader> | undefined;
 
-export const startReading = (weights: Weights, whole: number): Reading => {
+export const startReading = (name: Weights, whole: number): Reading => {
   reader ??= createReader();
-  const start = reader.startOf(weights);
+  const { weights, splits, start } = reader.vocabularyOf(name);
   // A literal without spread: it is made for each kind of text of a request.
   const level = levelOf(ENGLISH);
   return {
     weights,
-    row: start,
+    splits,
     start,
+    row: start,
     whole,
     place: 0,
     times: 1,

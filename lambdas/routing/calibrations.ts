@@ -1,7 +1,12 @@
 import { calibratedFraming, type Receipt } from '#late/calibrate';
 import type { Target } from '../catalog/catalog.ts';
 import { countingOf } from '../catalog/estimate-tokens.ts';
-import { FRAMING_MEMBERS, type FramingNumbers } from '../catalog/families.ts';
+import {
+  bytesOfWeights,
+  FRAMING_MEMBERS,
+  type FramingNumbers,
+  type Weights,
+} from '../catalog/families.ts';
 import type { ReceiptStore } from '../stores/receipt-store.ts';
 import { type Clock, DAY_MS, MINUTE_MS, tryFor, withTimeout } from '../support/clock.ts';
 import { oncePer } from '../support/once-per.ts';
@@ -36,8 +41,7 @@ const readKept = (text: string): Kept | undefined => {
 };
 
 type State = {
-  /** Of the target, as its receipts name them. */
-  of: number;
+  weights: Weights;
   places: (Kept | undefined)[];
   /** Not written yet, as texts by their place. */
   pending: Map<number, string>;
@@ -50,8 +54,13 @@ type State = {
   fit: { framing: FramingNumbers | undefined; receipts: number };
 };
 
+/** Which weights a target's receipts were counted with. They are read when the first of them is: the first request has none. */
+const sumOf = oncePer(new Map<Weights, number>(), (weights) =>
+  bytesOfWeights(weights).reduce((sum, each, at) => sum + each * (at + 1), 0),
+);
+
 const stateOf = (target: Target): State => ({
-  of: Math.round(countingOf(target).weights.reduce((sum, each, at) => sum + each * (at + 1), 0)),
+  weights: countingOf(target).weights,
   places: Array(PLACES).fill(undefined),
   readAt: Number.NEGATIVE_INFINITY,
   pending: new Map(),
@@ -74,7 +83,7 @@ export const createCalibrations = (parts: { store: ReceiptStore; clock: Clock })
   const states = oncePer(new WeakMap<Target, State>(), stateOf);
 
   const put = (state: State, place: number, kept: Kept | undefined) => {
-    if (!kept || place >= PLACES || kept.of !== state.of) return;
+    if (!kept || place >= PLACES || kept.of !== sumOf(state.weights)) return;
     // Newer ones of this process may not have arrived in the table.
     const before = state.places[place];
     if (kept.at <= (before?.at ?? 0)) return;
@@ -131,8 +140,9 @@ export const createCalibrations = (parts: { store: ReceiptStore; clock: Clock })
       const [place, isFree] = placeFor(state, tokens, now);
       const isDue = now - state.writtenAt >= FRESH_MS;
       if (!isFree && !isDue) return;
-      put(state, place, { of: state.of, at: now, tokens, counts });
-      state.pending.set(place, JSON.stringify([state.of, now, tokens, ...counts]));
+      const of = sumOf(state.weights);
+      put(state, place, { of, at: now, tokens, counts });
+      state.pending.set(place, JSON.stringify([of, now, tokens, ...counts]));
       if (isDue || state.pending.size >= BATCH) await write(target, state);
     },
   };

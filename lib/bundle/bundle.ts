@@ -75,10 +75,10 @@ const lateParts = (protocols: Set<string>): Parts => {
 };
 
 /**
- * Parts that translate requests. Where targets have several protocols, they are loaded while the function starts, since Lambda
+ * Parts that translate requests, and what the first event of a translated stream counts with. Where targets have several protocols, they are loaded while the function starts, since Lambda
  * gives that more CPU than a request.
  */
-const TRANSLATION = ['#late/crossing', '#late/encoders'];
+const TRANSLATION = ['#late/crossing', '#late/encoders', '#late/family-weights'];
 
 /**
  * Bundles an entry for Lambda; synth deploys the result and tests load it.

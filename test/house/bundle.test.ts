@@ -25,8 +25,9 @@ const PARTS = {
   'late-answers.cjs': 9,
   'late-crossing.cjs': 20,
   'late-encoders.cjs': 14,
+  'late-family-weights.cjs': 8,
   'late-gemini.cjs': 11,
-  'late-read-error.cjs': 24,
+  'late-read-error.cjs': 22,
   'late-reports.cjs': 27,
   'late-run-once.cjs': 12,
   'late-state.cjs': 18,
@@ -47,7 +48,7 @@ const PARTS = {
 };
 
 /** Those that a catalog whose targets have several protocols loads at the start. */
-const TRANSLATION = ['late-crossing.cjs', 'late-encoders.cjs'];
+const TRANSLATION = ['late-crossing.cjs', 'late-encoders.cjs', 'late-family-weights.cjs'];
 
 /**
  * Replaces the Lambda runtime: sends one event, with the network disabled unless the services of AWS are at another
