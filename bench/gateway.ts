@@ -1,7 +1,8 @@
 /**
  * CPU of the whole router per request and per event, as multiples of D, a proxy that parses nothing, next to other
  * gateways: `npm run bench:gateway`, or `-- 60` for a minute per row, and `-- 20 HEAD~1` with a column of an earlier commit,
- * or `-- 20 HEAD~1 agent` of the rows alone that the pattern names (`-- 20 '' agent` without the column).
+ * or `-- 20 HEAD~1 agent` of the rows alone that the pattern names (`-- 20 '' agent` without the column), or
+ * `-- 20 '' agent apart` with the columns alone that the last pattern names.
  * bench/README.md says how to read the table.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -25,6 +26,8 @@ import { median } from './median.ts';
 const ROW_MS = Number(process.argv[2] ?? 20) * 1_000;
 /** Names of rows that are measured. */
 const ROWS = new RegExp(process.argv[4] ?? '');
+/** Names of parties that are measured. */
+const COLUMNS = new RegExp(process.argv[5] ?? '');
 /** Of each process with each case, before the first row. */
 const WARM_MS = 3_000;
 const MIN_ROUNDS = 2;
@@ -110,8 +113,12 @@ const printBudget = async ({ routers, budgeted }: Started): Promise<void> => {
   }
 };
 
-const runAll = async (parties: Started) => {
-  const { d, routers, peers, upstream } = parties;
+const runAll = async (started: Started) => {
+  const { d, upstream } = started;
+  const [routers, peers] = [started.routers, started.peers].map((parties) =>
+    parties.filter(({ name }) => COLUMNS.test(name)),
+  ) as [Party[], Party[]];
+  const parties = { ...started, routers, peers };
   const names = [...routers, ...peers].map(({ name }) => name);
   const printRow = (name: string, { floors, columns }: Row) => {
     const ratios = names.map((party) => columns.get(party)?.ratios);

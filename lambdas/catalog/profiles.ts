@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import {
   CACHE_FIELDS,
   CACHE_LIVES,
+  HINTS,
   MEDIA,
   type Profile,
   SAMPLING_FIELDS,
@@ -153,11 +154,14 @@ const Members = z.strictObject({
   betasWithout: z.optional(z.array(Word)),
   ...DIALECT,
   customTools: z.optional(z.boolean()),
+  content: z.optional(z.literal('text')),
+  streamOptions: z.optional(z.boolean()),
   metadata: z.optional(z.literal('stored')),
   cacheMarks: z.optional(z.union([z.enum(CACHE_LIVES), z.literal('off')])),
   cacheMinimum: z.optional(z.int().check(z.nonnegative())),
   cacheFields: z.optional(z.array(z.enum(CACHE_FIELDS))),
   cacheWithout: z.optional(z.array(Word)),
+  hintsWithout: z.optional(z.array(z.enum(HINTS))),
   cacheKeyHeader: z.optional(Word),
   store: z.optional(z.boolean()),
 });

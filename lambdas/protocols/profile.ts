@@ -43,6 +43,10 @@ export type Profile = {
   toolCallIds?: 'short' | 'limited' | undefined;
   /** On chat: whether the model takes tools whose input is a free text. @default as the caller of chat sends them, else not */
   customTools?: boolean | undefined;
+  /** On chat, `text`: the upstream accepts the content of a message as one text only, and no list of texts. */
+  content?: 'text' | undefined;
+  /** On chat: whether a stream may be asked for its usage, which is estimated where it is not stated. @default true */
+  streamOptions?: boolean | undefined;
   /** On chat, `stored`: the provider accepts `metadata` only of responses that it stores. */
   metadata?: 'stored' | undefined;
   /** `leading`: the upstream accepts a system prompt only before the conversation; on chat one only. */
@@ -57,6 +61,8 @@ export type Profile = {
   cacheFields?: readonly CacheField[] | undefined;
   /** Members about caches that it rejects, `ttl` and others of a mark among them. */
   cacheWithout?: readonly string[] | undefined;
+  /** Hints that it rejects. */
+  hintsWithout?: readonly string[] | undefined;
   /** On chat: the header by which the provider keeps a session on the server that has its prompts. */
   cacheKeyHeader?: string | undefined;
 };
@@ -89,13 +95,16 @@ export const CACHE_FIELDS = [
 ] as const;
 export type CacheField = (typeof CACHE_FIELDS)[number];
 
+/** Members of a tool that a model answers without, too. */
+export const HINTS = ['eager_input_streaming', 'input_examples', 'defer_loading'] as const;
+
 export const MEDIA = ['image', 'pdf', 'audio', 'video'] as const;
 export type Medium = (typeof MEDIA)[number];
 
 // --- effort ---
 
 /** Every level that a vendor has, the lowest first. */
-const LEVELS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+export const LEVELS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 /** Those of every model that thinks adaptively; some have fewer. */
 export const ADAPTIVE_EFFORTS = LEVELS.slice(2);
 

@@ -9,7 +9,7 @@ import { levelsAmong } from '../protocols/profile.ts';
 import { wireTargetOf } from '../protocols/protocol.ts';
 import type { ModelDifference } from '../protocols/rejections/model-difference.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
-import { NO_ORIGIN, stripForeignThinking } from '../protocols/thinking/origin.ts';
+import { NO_ORIGIN, sentRequest } from '../protocols/thinking/origin.ts';
 import { type Clock, MINUTE_MS } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { Upstream, UpstreamCall } from '../upstreams/upstream.ts';
@@ -21,13 +21,17 @@ const heal = (call: UpstreamCall, differences: ModelDifference[]): UpstreamCall 
   request: differences.some(({ member }) => member === 'history')
     ? { ...call.request, thinkingFrom: NO_ORIGIN }
     : call.request,
+  maxOutputTokens: Math.min(
+    call.maxOutputTokens,
+    ...differences.flatMap((one) => (one.member === 'cap' ? one.is : [])),
+  ),
   target: withProfile(call.target, withDifferences(call.target.profile ?? {}, differences)),
 });
 
 /** What two forms of a call differ in: the edits of a received body or the written one, and the headers. */
 const sentBy = ({ request, target, protocol, maxOutputTokens, source }: UpstreamCall) => {
   const wire = wireTargetOf(target, maxOutputTokens);
-  const own = stripForeignThinking(request);
+  const own = sentRequest(request);
   const received = asRecord(source?.value);
   const edits = received && protocol.editsOf?.(own, wire, received);
   return [edits ?? protocol.encodeRequest(own, wire), protocol.headers?.(own, wire)];

@@ -39,7 +39,7 @@ const membersIn = (text = '{}'): [name: string, value: unknown][] => {
 };
 
 /** Members that are lists of names, which callers send. */
-const LISTS = ['betasWithout', 'versionsWithout', 'cacheWithout'] as const;
+const LISTS = ['betasWithout', 'versionsWithout', 'cacheWithout', 'hintsWithout'] as const;
 /** The project whose rejected request taught a name. */
 type Owners = Record<string, string>;
 

@@ -73,7 +73,9 @@ export const readError = async (
   if (status >= 300 && status < 400) {
     return new UpstreamError('redirect', 'the upstream redirects', { status });
   }
-  const { words, paths, ...meaning } = interpretErrorBody(status, await readShortBody(chunks));
+  const body = await readShortBody(chunks);
+  const { words, param, paths, ...meaning } = interpretErrorBody(status, body);
+  const isNamed = param === undefined || words?.includes(param);
   return new UpstreamError(meaning.kind, `the upstream returned ${status}`, {
     status,
     credentialVersion,
@@ -81,7 +83,10 @@ export const readError = async (
     rejectedPaths: paths,
     isAboutInput: meaning.isAboutInput,
     difference: REJECTED.includes(status)
-      ? differenceIn(ownWords(words, confidential), confidential.request)
+      ? differenceIn(
+          ownWords(isNamed ? words : `${param}: ${words}`, confidential),
+          confidential.request,
+        )
       : undefined,
     reason: reasonOf(words, confidential),
     retryAfterSeconds: retryAfterOf(headers, {

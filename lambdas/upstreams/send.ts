@@ -10,7 +10,7 @@ import {
 } from '../protocols/protocol.ts';
 import type { Confidential } from '../protocols/rejections/reason.ts';
 import { isRefusal, UpstreamError } from '../protocols/rejections/upstream-error.ts';
-import { stripForeignThinking } from '../protocols/thinking/origin.ts';
+import { sentRequest } from '../protocols/thinking/origin.ts';
 import { type Bytes, sha256Of, sizeOf } from '../support/bytes.ts';
 import type { Clock } from '../support/clock.ts';
 import { CONNECT_MS, firstEventMs } from './deadlines.ts';
@@ -26,12 +26,11 @@ import type { EventBatches, UpstreamCall } from './upstream.ts';
 /** Stands for the version of the role's credentials, which AWS replaces before they expire. */
 export const ROLE_VERSION = 'role';
 
-/** Streamed if possible: that gives a first-event and an idle limit, and shows a truncated answer as one. */
 const encodeBody = (
   { request, protocol, source }: UpstreamCall,
   target: WireTarget,
 ): { wire: Json; body: Bytes } => {
-  const sent = stripForeignThinking({ ...request, stream: !request.isWhole });
+  const sent = sentRequest(request);
   const received = asRecord(source?.value);
   const edits = received && protocol.editsOf?.(sent, target, received);
   if (source && edits) return { wire: received, body: splice(source, edits) };
@@ -39,9 +38,12 @@ const encodeBody = (
   return { wire, body: encodeJson(wire, source) };
 };
 
-/** What an error's text must not contain. The model's name may stay: it is the catalog's, and often the cause. */
+/**
+ * What an error's text must not contain. The model's name may stay: it is the catalog's, and often the cause. So may
+ * the vendor's names of what a response includes.
+ */
 const confidentialOf = (
-  { model: _, ...request }: Record<string, unknown>,
+  { model: _, include: _names, ...request }: Record<string, unknown>,
   { host, hostname, password }: URL,
   credential: string,
 ): Confidential => ({

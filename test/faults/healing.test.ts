@@ -6,6 +6,7 @@ import { type Model, Target } from '../../lambdas/catalog/parse-models.ts';
 import { presetOf } from '../../lambdas/catalog/preset-age.ts';
 import type { Profile } from '../../lambdas/protocols/profile.ts';
 import { differenceIn } from '../../lambdas/protocols/rejections/read-difference.ts';
+import { sealThinking } from '../../lambdas/protocols/thinking/sealed.ts';
 import { DAY_MS } from '../../lambdas/support/clock.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
 import { CLAUDE_GENERATIONS, refusalOf } from '../support/claude-generations.ts';
@@ -37,6 +38,10 @@ const OTHERS: Record<string, (request: Generated) => Refusal> = {
   'other-history': ({ body }) =>
     JSON.stringify(body).includes('"signature"')
       ? 'messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.'
+      : undefined,
+  'sealed-history': ({ body }) =>
+    JSON.stringify(body).includes('gAAAAABo')
+      ? 'The encrypted content gAAA...ABo could not be verified.'
       : undefined,
   mistaken: ({ body }) =>
     body.temperature === 0.9 ? 'temperature: Input should be at most 0.5' : undefined,
@@ -106,6 +111,10 @@ const QUOTED: { how: string; fields: Record<string, unknown>; words: string }[] 
 const holds = (body: Record<string, unknown>, fields: Record<string, unknown>): boolean =>
   Object.entries(fields).every(([name, value]) => isDeepStrictEqual(body[name], value));
 const ON_MESSAGES = ['other-betas', 'other-history', 'mistaken', 'stubborn'];
+const protocolOf = (name: string): string => {
+  if (name === 'sealed-history') return 'responses';
+  return ON_MESSAGES.includes(name) ? 'messages' : 'chat';
+};
 
 const clock = createCountingClock(Date.UTC(2026, 10, 22, 12));
 const upstreams = new Map<string, GenerationUpstream>();
@@ -125,9 +134,7 @@ beforeAll(async () => {
       start(name, refusalOf(one), 'messages'),
     ),
     ...Object.entries(GPT_GENERATIONS).map(([name, one]) => start(name, gptRefusalOf(one), 'chat')),
-    ...Object.entries(OTHERS).map(([name, refuse]) =>
-      start(name, refuse, ON_MESSAGES.includes(name) ? 'messages' : 'chat'),
-    ),
+    ...Object.entries(OTHERS).map(([name, refuse]) => start(name, refuse, protocolOf(name))),
     ...QUOTED.map(({ fields, words }, index) =>
       start(`quoted-${index}`, ({ body }) => (holds(body, fields) ? words : undefined), 'chat'),
     ),
@@ -229,6 +236,22 @@ describe('a target whose profile does not state what its model accepts', () => {
     const asked = { fields: { messages }, path: 'messages' };
     for (const turn of [1, 2]) {
       const { status, calls } = await ask('other-history', asked);
+      expect([turn, status, calls.length]).toEqual([turn, 200, 2]);
+    }
+  });
+
+  test('sealed reasoning that another account of the provider wrote is left out of this request, and of no other', async () => {
+    const origin = createHash('sha256').update('sealed-history\nlarge').digest('hex').slice(0, 12);
+    const sealed = sealThinking({ text: '', signature: `mrs1.${origin}.gAAAAABo` });
+    const input = [
+      { role: 'user', content: 'a' },
+      { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: sealed },
+      { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'b' }] },
+      { role: 'user', content: 'c' },
+    ];
+    const fields = { input, messages: undefined, max_tokens: undefined };
+    for (const turn of [1, 2]) {
+      const { status, calls } = await ask('sealed-history', { fields, path: 'responses' });
       expect([turn, status, calls.length]).toEqual([turn, 200, 2]);
     }
   });
@@ -345,6 +368,7 @@ describe('a rejection that no other form heals', () => {
       (error) => differenceIn(textOf(error), EVERY_MEMBER) !== undefined,
     );
     expect(healed.map(({ id }) => id).toSorted()).toEqual([
+      'anthropic: too many tokens to generate',
       'anthropic: unsupported thinking',
       'cerebras: unsupported field of the history',
       'mistral: extra field',

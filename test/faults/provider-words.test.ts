@@ -11,6 +11,7 @@ import {
 } from '../support/generation-upstream.ts';
 import { CANARIES } from '../support/leak-watch.ts';
 import { modelOn, targetAt } from '../support/models.ts';
+import { PATHS } from '../support/request-forms.ts';
 import { send } from '../support/send.ts';
 
 /** A difference in a provider's published words, and a request that meets it. */
@@ -23,7 +24,7 @@ type Row = {
   sent: Record<string, unknown>;
   /** The header `x-router-dropped` of the response. */
   dropped?: string;
-  protocol?: 'messages';
+  protocol?: 'messages' | 'responses';
   headers?: Record<string, string>;
   /** The next request meets it again, because it is of the request, not of the model. */
   isOfRequest?: boolean;
@@ -40,6 +41,18 @@ const loop = (assistant: object) => [
     ...assistant,
   },
   { role: 'tool', tool_call_id: ID, content: 'b' },
+];
+
+const textPart = (text: string) => ({ type: 'text', text });
+const TEXTS = [
+  { role: 'system', content: [textPart('a')] },
+  { role: 'user', content: [textPart('b'), textPart('c')] },
+  { role: 'user', content: [textPart('d'), textPart('')] },
+];
+const ONE_TEXT = [
+  { role: 'system', content: 'a' },
+  { role: 'user', content: 'b\n\nc' },
+  { role: 'user', content: 'd\n\n' },
 ];
 
 const has = (name: string) => (request: Generated) => request.body[name] !== undefined;
@@ -120,6 +133,179 @@ const ROWS: Record<string, Row> = {
     fields: EFFORT,
     sent: { reasoning_effort: 'high' },
     dropped: 'reasoning_effort',
+  },
+  "an aggregator's, of a level that it does not name as one": {
+    words: 'level "max" not supported, valid levels: low, medium, high, xhigh',
+    isRejected: effortIs('max'),
+    fields: EFFORT,
+    sent: { reasoning_effort: 'xhigh' },
+    dropped: 'reasoning_effort',
+  },
+  "an aggregator's, of a level by the parameter": {
+    words: {
+      error: {
+        message: 'Invalid option: expected one of "low"|"medium"|"high"|"xhigh"|"max"',
+        type: 'invalid_request_error',
+        param: 'reasoning_effort',
+      },
+    },
+    isRejected: effortIs('none'),
+    fields: { reasoning_effort: 'none' },
+    sent: { reasoning_effort: 'low' },
+    dropped: 'reasoning_effort',
+  },
+  "a relay's, of a level without a word": {
+    words: { error: { param: 'reasoning_effort', error_code: 'invalid_reasoning_effort' } },
+    isRejected: effortIs('max'),
+    fields: EFFORT,
+    sent: { reasoning_effort: 'xhigh' },
+    dropped: 'reasoning_effort',
+  },
+  "a gateway's before Moonshot, of a level, as JSON in its text": {
+    words: {
+      detail: `Invalid request: ${JSON.stringify({
+        detail: {
+          error: {
+            message:
+              "1 validation error: Validation error for `reasoning_effort`: expected one of `'low' | 'medium' | 'high'`, received `'xhigh'`",
+          },
+        },
+      })}`,
+    },
+    isRejected: effortIs('xhigh'),
+    fields: { reasoning_effort: 'xhigh' },
+    sent: { reasoning_effort: 'high' },
+    dropped: 'reasoning_effort',
+  },
+  "DeepSeek's, of a list of texts": {
+    words:
+      'Failed to deserialize the JSON body into the target type: messages[1]: invalid type: sequence, expected a string at line 1 column 9837',
+    isRejected: hasText('"content":['),
+    fields: { messages: TEXTS },
+    sent: { messages: ONE_TEXT },
+  },
+  "Groq's, of a list of texts": {
+    words:
+      "'messages.0' : for 'role:system' the following must be satisfied[('messages.0.content' : value must be a string)]",
+    isRejected: hasText('"content":['),
+    fields: { messages: TEXTS },
+    sent: { messages: ONE_TEXT },
+  },
+  "ModelScope's, of a list of texts": {
+    words:
+      "<400> InternalError.Algo.InvalidParameter: The content field's type should be `str` in messages.",
+    isRejected: hasText('"content":['),
+    fields: { messages: TEXTS },
+    sent: { messages: ONE_TEXT },
+  },
+  "Vertex's, of an effort": {
+    words: 'output_config: Extra inputs are not permitted',
+    isRejected: hasText('output_config'),
+    protocol: 'messages',
+    fields: { max_tokens: 9_000, output_config: { effort: 'low' } },
+    sent: { output_config: undefined },
+  },
+  "a gateway's before Anthropic, of a hint": {
+    words: {
+      error: {
+        message:
+          '{"message":"tools.0.custom.defer_loading: Extra inputs are not permitted"}. Received Model Group=claude-sonnet-4-6\nAvailable Model Group Fallbacks=None',
+        type: 'None',
+        param: 'None',
+        code: '400',
+      },
+    },
+    isRejected: hasText('defer_loading'),
+    protocol: 'messages',
+    fields: { tools: [{ name: 'f', input_schema: { type: 'object' }, defer_loading: true }] },
+    sent: { tools: [{ name: 'f', input_schema: { type: 'object' } }] },
+    dropped: 'tools[].defer_loading',
+  },
+  "Nebius's, of a list of texts": {
+    words: {
+      detail: [
+        {
+          type: 'string_type',
+          loc: ['body', 'messages', 1, 'content', 'str'],
+          msg: 'Input should be a valid string',
+        },
+      ],
+    },
+    isRejected: hasText('"content":['),
+    fields: { messages: TEXTS },
+    sent: { messages: ONE_TEXT },
+  },
+  "OpenAI's, of sealed reasoning that the router asks for": {
+    words: 'Encrypted content is not supported with this model.',
+    isRejected: hasText('encrypted_content'),
+    protocol: 'responses',
+    fields: {},
+    sent: { include: undefined },
+  },
+  "Anthropic's, of a cap that does not fit behind the prompt": {
+    words:
+      'input length and `max_tokens` exceed context limit: 199759 + 8192 > 200000, decrease input length or `max_tokens` and try again',
+    isRejected: ({ body }) => Number(body.max_tokens) > 241,
+    protocol: 'messages',
+    fields: { max_tokens: 8_192 },
+    sent: { max_tokens: 241 },
+    isOfRequest: true,
+  },
+  "DeepSeek's, of a cap that does not fit behind the prompt": {
+    words:
+      "This model's maximum context length is 131072 tokens. However, you requested 139162 tokens (130970 in the messages, 8192 in the completion). Please reduce the length of the messages or completion.",
+    isRejected: ({ body }) => Number(body.max_tokens) > 102,
+    fields: { max_tokens: 8_192 },
+    sent: { max_tokens: 102 },
+    isOfRequest: true,
+  },
+  "vLLM's, of a cap that does not fit behind the prompt": {
+    words:
+      "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 8192 tokens and your request has 300 input tokens (8192 > 8192 - 300).",
+    isRejected: ({ body }) => Number(body.max_tokens) > 7_892,
+    fields: { max_tokens: 8_192 },
+    sent: { max_tokens: 7_892 },
+    isOfRequest: true,
+  },
+  "SGLang's, of a cap that does not fit behind the prompt": {
+    words:
+      "Requested token count exceeds the model's maximum context length of 131072 tokens. You requested a total of 135000 tokens: 131000 tokens from the input messages and 4000 tokens for the completion. Please reduce the number of tokens in the input messages or the completion to fit within the limit.",
+    isRejected: ({ body }) => Number(body.max_tokens) > 72,
+    fields: { max_tokens: 4_000 },
+    sent: { max_tokens: 72 },
+    isOfRequest: true,
+  },
+  "OpenAI's, of a cap above the model's": {
+    words:
+      'max_tokens is too large: 6000. This model supports at most 4096 completion tokens, whereas you provided 6000.',
+    isRejected: ({ body }) => Number(body.max_tokens) > 4_096,
+    fields: { max_tokens: 6_000 },
+    sent: { max_tokens: 4_096 },
+    isOfRequest: true,
+  },
+  "Anthropic's, of a cap above the model's": {
+    words:
+      'max_tokens: 9000 > 4096, which is the maximum allowed number of output tokens for claude-3-haiku-20240307',
+    isRejected: ({ body }) => Number(body.max_tokens) > 4_096,
+    protocol: 'messages',
+    fields: { max_tokens: 9_000 },
+    sent: { max_tokens: 4_096 },
+    isOfRequest: true,
+  },
+  "Groq's, of a cap above the model's": {
+    words:
+      '`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens` is less than the `context_window` for this model',
+    isRejected: ({ body }) => Number(body.max_tokens) > 8_192,
+    fields: { max_tokens: 9_000 },
+    sent: { max_tokens: 8_192 },
+    isOfRequest: true,
+  },
+  "Qwen's, of a cap above the model's": {
+    words: '<400> InternalError.Algo.InvalidParameter: Range of max_tokens should be [1, 8192]',
+    isRejected: ({ body }) => Number(body.max_tokens) > 8_192,
+    fields: { max_tokens: 9_000 },
+    sent: { max_tokens: 8_192 },
+    isOfRequest: true,
   },
   "Anthropic's, of thinking turned off": {
     words:
@@ -226,6 +412,13 @@ const ROWS: Record<string, Row> = {
     fields: FORCED,
     sent: { tool_choice: undefined },
     isOfRequest: true,
+    dropped: 'tool_choice',
+  },
+  "DeepSeek's, of a forced tool of a model that reasons": {
+    words: 'deepseek-reasoner does not support this tool_choice',
+    isRejected: isForced,
+    fields: FORCED,
+    sent: { tool_choice: undefined },
     dropped: 'tool_choice',
   },
   "Qwen's, of a forced tool": {
@@ -412,14 +605,12 @@ afterAll(async () => {
 
 const ask = async (name: string, fields: object, own: Record<string, string> = {}) => {
   const { protocol = 'chat', headers } = ROWS[name] as Row;
-  const path = { chat: '/v1/chat/completions', messages: '/v1/messages' }[protocol];
-  const body = {
-    model: `vendor/${NAMES.indexOf(name)}`,
-    max_tokens: 50,
-    messages: [{ role: 'user', content: 'hi' }],
-    ...fields,
-  };
-  const sent = await send(fleet.urls[0] ?? '', path, {
+  const asked =
+    protocol === 'responses'
+      ? { input: 'hi', store: false }
+      : { max_tokens: 50, messages: [{ role: 'user', content: 'hi' }] };
+  const body = { model: `vendor/${NAMES.indexOf(name)}`, ...asked, ...fields };
+  const sent = await send(fleet.urls[0] ?? '', PATHS[protocol], {
     method: 'POST',
     headers: { authorization: `Bearer ${fleet.key}`, ...headers, ...own },
     body: JSON.stringify(body),

@@ -26,7 +26,13 @@ const GRAMMARS: Record<string, (name: string) => Refusal> = {
   xAI: (name) => `Model grok-4.6 does not support parameter ${camelCase(name)}.`,
   "xAI's gateway": (name) => `Argument not supported on this model: ${camelCase(name)}`,
   NIM: (name) => `Validation: body -> ${name} Extra inputs are not permitted`,
-  'NIM, in a list': (name) => `Unsupported parameter(s): \`${name}\``,
+  'NIM, in a list': (name) => `Validation: Unsupported parameter(s): \`${name}\``,
+  "Azure's gateway to models": (name) => ({
+    detail: `Extra parameters ['${name}'] are not allowed when extra-parameters is not set or set to be 'error'.`,
+  }),
+  'a list of fields': (name) => `Extra inputs are not permitted, field: '${name}', value: True`,
+  "vLLM's tokenizer of Mistral": (name) =>
+    `Kwargs ['${name}'] are not supported by \`MistralCommonTokenizer.apply_chat_template\`.`,
   Groq: (name) => `property '${name}' is unsupported`,
   Bedrock: (name) =>
     `Malformed input request: #: extraneous key [${name}] is not permitted, please reformat your input and try again.`,
@@ -75,6 +81,9 @@ const CHAT: Omit<Member, 'protocol'>[] = [
   },
   { name: 'reasoning_effort', fields: { reasoning_effort: 'low' } },
   { name: 'metadata', fields: { metadata: { a: 'b' } } },
+  { name: 'prompt_cache_key', fields: { prompt_cache_key: 'k' } },
+  // The router's own: no caller has to send it.
+  { name: 'stream_options', fields: {}, dropped: '' },
   { name: 'max_tokens', fields: { max_tokens: 50 }, dropped: '' },
   { name: 'max_completion_tokens', fields: { max_completion_tokens: 50 }, dropped: '' },
   {
@@ -101,6 +110,16 @@ const MESSAGES: Omit<Member, 'protocol'>[] = [
     fields: { tools, tool_choice: { type: 'any' } },
     isSent: holds('"any"'),
   },
+  ...Object.entries({
+    eager_input_streaming: true,
+    input_examples: [{ city: 'Ghent' }],
+    defer_loading: true,
+  }).map(([name, value]) => ({
+    name,
+    fields: { tools: [{ ...tools[0], [name]: value }] },
+    isSent: holds(name),
+    dropped: `tools[].${name}`,
+  })),
   {
     name: 'thinking',
     fields: { max_tokens: 9_000, thinking: { type: 'adaptive' } },
@@ -158,8 +177,8 @@ const ask = async ({ member: { protocol, fields }, id }: (typeof CELLS)[number])
 };
 
 describe('a field that a provider refuses by its name', () => {
-  test('11 grammars of refusals and 24 members make 264 cells', () => {
-    expect([Object.keys(GRAMMARS).length, MEMBERS.length, CELLS.length]).toEqual([11, 24, 264]);
+  test('14 grammars of refusals and 29 members make 406 cells', () => {
+    expect([Object.keys(GRAMMARS).length, MEMBERS.length, CELLS.length]).toEqual([14, 29, 406]);
   });
 
   test.each(

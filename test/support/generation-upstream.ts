@@ -12,8 +12,8 @@ export type Generated = {
   text: string;
 };
 
-/** A vendor's 400 as the message of its error, or the 422 of a server that lists `detail`. */
-export type Refusal = string | { detail: unknown } | undefined;
+/** A vendor's 400 as the message of its error, or the body of another server's 422. */
+export type Refusal = string | Record<string, unknown> | undefined;
 
 const reject = (response: ServerResponse, refusal: NonNullable<Refusal>) => {
   const [status, body] =

@@ -72,24 +72,29 @@ type Path = Edit['path'];
 /** What the members about caches are never in: values of the caller's own. */
 const OPAQUE = ['input', 'input_schema', 'arguments', 'parameters', 'schema', 'metadata'];
 
-/** Removes the members about caches that the target rejects from a request of its protocol. */
+/** Removes the members about caches, and the hints, that the target rejects from a request of its protocol. */
 export const rejectedMembers = (wire: unknown, profile: Profile, path: Path = []): Edit[] => {
-  const { cacheWithout = [] } = profile;
-  if (cacheWithout.length === 0 || typeof wire !== 'object' || wire === null) return [];
+  const { cacheWithout = [], hintsWithout = [] } = profile;
+  if (cacheWithout.length + hintsWithout.length === 0) return [];
+  if (typeof wire !== 'object' || wire === null) return [];
   return Object.entries(wire).flatMap(([name, value]) => {
     const at = [...path, Array.isArray(wire) ? Number(name) : name];
     const isOfCaches = path.at(-1) === 'cache_control' || name.includes('cache');
     if (isOfCaches && cacheWithout.includes(name)) return [remove(at)];
+    if (hintsWithout.includes(name)) return [remove(at)];
     return OPAQUE.includes(name) ? [] : rejectedMembers(value, profile, at);
   });
 };
 
 /** What a request of the target's own protocol loses: what the target rejects, and marks in `turns` on texts that are left out. */
 export const cacheLosses = (received: unknown, profile: Profile, turns: Turn[] = []): string[] => {
-  const isBlank = (block: Block): boolean =>
+  const isText = profile.content === 'text';
+  const isUnmarked = (block: Block): boolean =>
     block.type === 'tool-result'
-      ? block.content.some(isBlank)
-      : block.type === 'text' && Boolean(markOf(block.extras?.fields)) && isBlankText(block.text);
+      ? block.content.some(isUnmarked)
+      : block.type === 'text' &&
+        (isText || isBlankText(block.text)) &&
+        Boolean(markOf(block.extras?.fields));
   return [
     ...rejectedMembers(received, profile).map(({ path }) =>
       path
@@ -97,7 +102,7 @@ export const cacheLosses = (received: unknown, profile: Profile, turns: Turn[] =
         .join('')
         .slice(1),
     ),
-    ...(turns.some(({ blocks }) => blocks.some(isBlank))
+    ...(turns.some(({ blocks }) => blocks.some(isUnmarked))
       ? ['messages[].content[text].cache_control']
       : []),
   ];

@@ -1,6 +1,8 @@
-/** Adapts a request to what an upstream accepts: ids and the thinking of earlier responses. */
+/** Adapts a request to what an upstream accepts: ids, texts and the thinking of earlier responses. */
 import { createHash } from 'node:crypto';
+import { asArray, asRecord, type Json } from '../bytes/json.ts';
 import type { GenerationRequest, Turn } from '../generation.ts';
+import { isBillingLine } from '../instructions.ts';
 import type { WireTarget } from '../protocol.ts';
 import { callIdsIn, renameCalls } from '../tools/ids.ts';
 
@@ -51,6 +53,17 @@ export const withFittingCallIds = (
   if (form === undefined) return request;
   const fittingId = createFittingIds(request.turns.flatMap(callIdsIn), form);
   return { ...request, turns: renameCalls(request.turns, fittingId, fittingId) };
+};
+
+// --- texts ---
+
+/** A message whose parts are texts with one text, for targets that take no list. */
+export const withOneText = (message: Json, { content: form }: WireTarget): Json => {
+  const parts = asArray(message.content).map((part) => asRecord(part) ?? {});
+  if (form !== 'text' || parts.length === 0) return message;
+  if (parts.some(({ type, text }) => type !== 'text' || typeof text !== 'string')) return message;
+  const texts = parts.map(({ text }) => String(text)).filter((text) => !isBillingLine(text));
+  return { ...message, content: texts.join('\n\n') };
 };
 
 // --- thinking of earlier responses ---

@@ -11,10 +11,11 @@ import { encodeToolFields } from './tools.ts';
 
 const unsent = ({ received }: Context): Edit[] => withoutNulls(received);
 
-/** Usage is always requested: the call's record needs it. */
-const streamOptions = ({ received, request }: Context): Edit[] => {
+/** Usage is requested where the provider takes that: the call's record needs it. */
+const streamOptions = ({ received, request, target }: Context): Edit[] => {
   const { stream_options: options } = received;
-  if (!request.stream) return options == null ? [] : [remove(['stream_options'])];
+  const isAsked = request.stream && target.streamOptions !== false;
+  if (!isAsked) return options == null ? [] : [remove(['stream_options'])];
   if (!asRecord(options)) return [set(['stream_options'], { include_usage: true })];
   const isIncluded = asRecord(options)?.include_usage === true;
   return isIncluded ? [] : [set(['stream_options', 'include_usage'], true)];

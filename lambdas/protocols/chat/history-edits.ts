@@ -5,7 +5,7 @@ import { type Edit, remove, set } from '../bytes/splice.ts';
 import { instructionEdits, isBillingLine } from '../instructions.ts';
 import { type Context, idEdits, repairEdits } from '../request-edits.ts';
 import { fittingToolName } from '../tools/names.ts';
-import { fitsForm, withFittingCallIds, withReasoningHistory } from './compat.ts';
+import { fitsForm, withFittingCallIds, withOneText, withReasoningHistory } from './compat.ts';
 import { decodeThoughts } from './signed-thinking.ts';
 
 // --- histories that are encoded again ---
@@ -144,13 +144,20 @@ const messageEdits = (message: Json, context: Context): Edit[] => [
 /** The edits of the messages, or of all of them as one. */
 export const historyEdits = (context: Context): Edit[] => {
   const { fitted, target, received } = context;
-  const messages = asArray(received.messages).map((message) => asRecord(message) ?? {});
+  const messages = asArray(received.messages).map((message) =>
+    withOneText(asRecord(message) ?? {}, target),
+  );
   if (needsRepair(messages, context)) {
     const request = withReasoningHistory(withFittingCallIds(fitted, target), target);
-    return repairEdits({ messages: encodeChatTurns(request) }, context, true);
+    const encoded = encodeChatTurns(request).map((message) => withOneText(message, target));
+    return repairEdits({ messages: encoded }, context, true);
   }
   return [
-    ...insideEach(received, 'messages', (message) => messageEdits(message, context)),
+    ...insideEach(received, 'messages', ({ content }, index) => {
+      const message = messages[index] ?? {};
+      const edits = messageEdits(message, context);
+      return message.content === content ? edits : [set(['content'], message.content), ...edits];
+    }),
     ...instructionEdits(messages, fitted, true),
   ];
 };

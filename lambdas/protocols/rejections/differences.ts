@@ -8,7 +8,7 @@ import {
 import type { ModelDifference } from './model-difference.ts';
 
 export const isOfModel = ({ member }: ModelDifference): boolean =>
-  !['history', 'toolChoice', 'marks'].includes(member);
+  !['history', 'toolChoice', 'marks', 'cap'].includes(member);
 
 /** The forms of `thinking` in which a model thinks, the newer first. */
 const THINKING_ON: readonly ThinkingForm[] = ['adaptive', 'enabled'];
@@ -55,6 +55,7 @@ const withDifference = (profile: Profile, difference: ModelDifference): Profile 
     case 'betas':
     case 'versions':
     case 'cache':
+    case 'hints':
     case 'marks': {
       const of = difference.member === 'marks' ? 'cache' : difference.member;
       const name = `${of}Without` as const;
@@ -65,6 +66,7 @@ const withDifference = (profile: Profile, difference: ModelDifference): Profile 
       return { ...profile, forcedTool: false };
     case 'thinking':
     case 'history':
+    case 'cap':
       return profile;
     default:
       return { ...profile, [difference.member]: difference.is };

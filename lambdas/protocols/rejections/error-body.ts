@@ -9,6 +9,7 @@ import {
 import {
   detailsIn,
   innermost,
+  innerWords,
   MAX_TEXT,
   type ProviderText,
   pathIn,
@@ -27,6 +28,8 @@ export type ErrorMeaning = {
   isAboutInput: boolean;
   /** How long the provider asks to wait, where its body states it. */
   retryAfterSeconds?: number | undefined;
+  /** The name of the field that the provider states apart from its message. */
+  param?: string | undefined;
   /** The provider's message, or its code. Private: it may quote the request, see reason.ts. */
   words: string | undefined;
 };
@@ -90,7 +93,8 @@ const retryAfterIn = ({ error }: Json): number | undefined => {
 
 const interpret = (status: number, record: Json): ErrorMeaning => {
   const texts = readTexts(record);
-  const words = texts.messages[0] ?? texts.codes[0];
+  const [message = texts.codes[0]] = texts.messages;
+  const words = message && innerWords(message);
   const overflowing = REJECTING.includes(status) ? overflowIn(texts) : undefined;
   if (overflowing) {
     return { kind: 'context-overflow', ...overflowing, paths: [], isAboutInput: true, words };
@@ -100,6 +104,7 @@ const interpret = (status: number, record: Json): ErrorMeaning => {
     paths: rejectedPaths(innermost(record)),
     isAboutInput: isAboutInput(texts) || (status === RATE_LIMITED && exceedsLimitAlone(texts)),
     retryAfterSeconds: retryAfterIn(record),
+    param: asString(asRecord(innermost(record).error)?.param),
     words,
   };
 };

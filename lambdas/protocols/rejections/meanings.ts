@@ -25,7 +25,7 @@ const ownWords = (message: string): string => {
 
 /** Codes of upstreams for a prompt that is too long. */
 const OVERFLOW_CODE =
-  /^(?:context_length_exceeded|exceed_context_size_error|invalid_request_prompt_too_long)$/;
+  /^(?:context_length_exceeded|exceed_context_size_error|invalid_request_prompt_too_long|model_max_prompt_tokens_exceeded|tokens_limit_reached)$/;
 
 /**
  * Texts of upstreams for a prompt that is too long. Their wording differs, their status is 400 or
@@ -44,13 +44,19 @@ const OVERFLOW_TEXTS = [
   /exceeded model token limit/i,
   /range of input length/i,
   /prompt exceeds max length/i,
-  /`inputs` tokens/i,
+  /`inputs` (?:tokens|must have less than)/i,
+  /(?:prompt|input) (?:token count|tokens|length)\b.{0,20}\bexceeds? (?:the )?(?:limit|max|configured limit)/i,
+  /number of tokens in the prompt\b.{0,20}\bexceeds/i,
+  /longer than the maximum model length/i,
+  /exceed max message tokens/i,
+  /reduce the length of the (?:messages|prompt|input)/i,
 ];
 
 /** The two numbers in those texts, in either order. Every repetition is bounded: linear on any text. */
 const OVERFLOW_NUMBERS = [
   /\b(?<tokens>\d{1,12}) tokens > (?<limit>\d{1,12}) maximum/,
   /maximum context length is (?<limit>\d{1,12}) tokens.{0,80}?(?:resulted in|requested) (?<tokens>\d{1,12}) tokens/s,
+  /token count of (?<tokens>\d{1,12}) exceeds the limit of (?<limit>\d{1,12})/,
   /token count \((?<tokens>\d{1,12})\) exceeds [^(]{0,80}\((?<limit>\d{1,12})\)/,
   /maximum prompt length is (?<limit>\d{1,12}) but the request contains (?<tokens>\d{1,12})/,
   /token limit: (?<limit>\d{1,12}) \(requested: (?<tokens>\d{1,12})\)/,

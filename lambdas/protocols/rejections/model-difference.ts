@@ -5,7 +5,7 @@ export type ModelDifference =
   | { member: 'thinking'; without: ThinkingForm[]; use: ThinkingForm[] }
   /** `whenThinking`: perhaps only where the model thinks. */
   | { member: 'sampling'; without: readonly SamplingField[]; whenThinking?: true }
-  | { member: 'betas' | 'versions' | 'cache'; without: string[] }
+  | { member: 'betas' | 'versions' | 'cache' | 'hints'; without: string[] }
   | { member: 'effort'; only: readonly string[] }
   | {
       member:
@@ -14,10 +14,12 @@ export type ModelDifference =
         | 'samplingWithEffort'
         | 'customTools'
         | 'stop'
+        | 'streamOptions'
         | 'parallelTools';
       is: false;
     }
   | { member: 'metadata'; is: 'stored' }
+  | { member: 'content'; is: 'text' }
   | { member: 'systemTurns'; is: 'leading' }
   | { member: 'toolCallIds'; is: 'short' | 'limited' }
   | { member: 'reasoningHistory'; is: 'required' | 'refused' }
@@ -25,10 +27,11 @@ export type ModelDifference =
   | OfRequest;
 
 /**
- * Of one request, not of the model: the thinking in its history is not valid, it thinks and may not force a tool, or a block
- * may not be marked.
+ * Of one request, not of the model: the thinking in its history is not valid, it thinks and may not force a tool, a block
+ * may not be marked, or its prompt leaves room for fewer tokens of output.
  */
 type OfRequest =
   | { member: 'history' }
+  | { member: 'cap'; is: number }
   | { member: 'toolChoice' }
   | { member: 'marks'; without: string[] };

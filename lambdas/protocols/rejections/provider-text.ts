@@ -53,14 +53,14 @@ const reasonsIn = ({ details }: Json): string[] => [
 ];
 
 const ownTexts = (record: Json): ProviderText => {
-  const error = asRecord(record.error) ?? {};
+  const error = asRecord(record.error) ?? asRecord(asRecord(record.detail)?.error) ?? {};
   return {
     messages: [
       ...[error.message, record.message, record.error, record.detail].flatMap(textIn),
       ...detailsIn(record).flatMap(detailText),
     ],
     codes: [
-      ...[error.code, error.type, error.status].flatMap(textIn),
+      ...[error.error_code, error.code, error.type, error.status].flatMap(textIn),
       ...[record.code, record.type, record.error_type].flatMap(textIn),
       ...reasonsIn(error),
     ],
@@ -74,4 +74,16 @@ export const readTexts = (record: Json): ProviderText => {
     messages: [...inner.messages, ...outer.messages],
     codes: [...inner.codes, ...outer.codes],
   };
+};
+
+/**
+ * The message of the error that a gateway quotes as JSON in its own, which is the reason; else the text. Never evidence of a
+ * lasting failure: the JSON may be an echo of the request.
+ */
+export const innerWords = (text: string): string => {
+  const start = text.indexOf('{');
+  const quoted =
+    start === -1 ? undefined : readRecord(text.slice(start, text.lastIndexOf('}') + 1));
+  const [message] = quoted ? ownTexts(quoted).messages : [];
+  return message === undefined ? text : innerWords(message);
 };

@@ -1,4 +1,11 @@
-import { ADAPTIVE_EFFORTS, levelsAmong, SAMPLING_FIELDS, THINKING_FORMS } from '../profile.ts';
+import { asRecord } from '../bytes/json.ts';
+import {
+  ADAPTIVE_EFFORTS,
+  LEVELS,
+  levelsAmong,
+  SAMPLING_FIELDS,
+  THINKING_FORMS,
+} from '../profile.ts';
 import { bare } from './echo.ts';
 import type { ModelDifference } from './model-difference.ts';
 import { refusedMember } from './removable.ts';
@@ -45,6 +52,13 @@ const versionsWithout = (version = ''): ModelDifference => ({
 const cacheWithout = (name = ''): ModelDifference => ({ member: 'cache', without: [name] });
 const marksWithout = (name = ''): ModelDifference => ({ member: 'marks', without: [name] });
 
+/** The most tokens of output, of the model or behind a prompt that fits; undefined where the prompt does not. */
+const capOf = (most = '', prompt = '0'): ModelDifference | undefined => {
+  const is = Number(most) - Number(prompt);
+  return is > 0 ? { member: 'cap', is } : undefined;
+};
+const capBehind = (prompt: string, most: string) => capOf(most, prompt);
+
 /**
  * Published words of providers whose difference is another than that of the member that they name (removable.ts), in lower case
  * and without quotation marks and their escapes. A rule knows only what no caller's mistake is rejected with.
@@ -54,11 +68,29 @@ const RULES: Rule[] = [
     /thinking\.type\.(\w{1,20}) is not supported(?:.{1,20}\. use thinking\.type\.(\w{1,20}))?/,
     thinkingWithout,
   ],
+  // Anthropic. OpenAI, DeepSeek and others. vLLM, in two versions. SGLang.
+  [/max_tokens exceed context limit: (\d{1,9}) \+ \d{1,9} > (\d{1,9})/, capBehind],
+  [
+    /context length (?:is|of) (\d{1,9}) tokens\. .{1,60}? (?:\(|\d{1,9} tokens: )(\d{1,9}) (?:tokens from the input|in the) messages/,
+    capOf,
+  ],
+  [/context length is (\d{1,9}) tokens and your request has (\d{1,9}) input tokens/, capOf],
+  [
+    /passed (\d{1,9}) input tokens and requested \d{1,9} output tokens\..{1,40}context length is only (\d{1,9}) tokens/,
+    capBehind,
+  ],
+  // The model's own maximum: Anthropic, OpenAI, Groq, DeepSeek and Qwen, Bedrock.
+  [/max_tokens: \d{1,9} > (\d{1,9}), which is the maximum/, capOf],
+  [/max_(?:completion_)?tokens is too large: .{1,60}supports at most (\d{1,9})/, capOf],
+  [/max_(?:completion_)?tokens must be less than or equal to (\d{1,9})/, capOf],
+  [/range of max_(?:completion_)?tokens (?:is|should be) \[1, ?(\d{1,9})\]/, capOf],
+  [/maximum tokens you requested exceeds the model limit of (\d{1,9})/, capOf],
   [/\bthinking(?:\.type)?: input tag (\w{1,20}) found/, thinkingWithout],
   [/\bthinking[. ]type(?:: input)? should be (.{1,60})/, thinkingOnly],
   [/effort.{1,100}\bsupported (?:levels|values)(?: are)?:? (.{1,100})/, effortOnly],
+  [/\blevel \w{1,20} (?:is )?not supported.{1,20}\blevels(?: are)?:? (.{1,100})/, effortOnly],
   [
-    /effort\W{1,4}(?:msg: )?(?:(?:input )?should be|(?:value )?(?:must be|is not) one of|expected)((?:(?!, input).){1,100})/,
+    /effort\W{1,4}(?:msg: |invalid option: )?(?:(?:input )?should be|(?:value )?(?:must be|is not) one of|expected)((?:(?!, (?:input|received)).){1,100})/,
     effortOnly,
   ],
   // Of known levels, those above `high` are not sent without thinking.
@@ -70,6 +102,8 @@ const RULES: Rule[] = [
     /this model only works in thinking mode|reasoning is mandatory/,
     () => ({ member: 'effort', only: ['low', 'medium', 'high'] }),
   ],
+  // Asked of every model that may reason.
+  [/encrypted content is not supported/, () => ({ member: 'effort', only: [] })],
   // Names no field: a level that some models lack.
   [/unknown variant (?:minimal|xhigh|max), expected one of (.{1,100})/, effortOnly],
   // One generation of a vendor rejects them together.
@@ -108,18 +142,25 @@ const RULES: Rule[] = [
   [/unsupported beta header:? (\S{1,80})/, betasWithout],
   [/unexpected value\(s\) (.{1,400}) for the anthropic-beta/, betasWithout],
   [/anthropic-version: (\d{4}-\d\d-\d\d) is not a valid version/, versionsWithout],
+  [
+    /invalid type: sequence, expected a string|content\W{1,4}(?:value )?must be a string|content fields type should be str\b|^(?:.{0,80}\W)?input should be a valid string/,
+    () => ({ member: 'content', is: 'text' }),
+  ],
   [/cache_control\.(?:ephemeral\.)?(\w{1,40}): extra inputs are not permitted/, cacheWithout],
   [/(?<!thinking\.)\b(cache_control): extra inputs are not permitted/, marksWithout],
   [
-    /\b(prompt_cache_(?:key|options|retention))\W.{1,40}(?:not permitted|unsupported|not supported)/,
-    cacheWithout,
+    /invalid signature in thinking block|encrypted content .{0,40}could not be (?:verified|decrypted)/,
+    () => ({ member: 'history' }),
   ],
-  [
-    /(?:unknown|unsupported|unrecognized) [a-z ]{5,30}:? (prompt_cache_(?:key|options|retention))/,
-    cacheWithout,
-  ],
-  [/invalid signature in thinking block/, () => ({ member: 'history' })],
 ];
+
+/** The levels below the one that was sent, where a rejection names the field and no level. */
+const lowerEffort = (sent: unknown): ModelDifference | undefined => {
+  const { reasoning_effort: own, reasoning, output_config: config } = asRecord(sent) ?? {};
+  const level = own ?? asRecord(reasoning)?.effort ?? asRecord(config)?.effort;
+  const rank = LEVELS.indexOf(String(level));
+  return rank === -1 ? undefined : { member: 'effort', only: LEVELS.slice(0, rank) };
+};
 
 /** Rejections are one sentence; the rest may quote the request. */
 const MAX_WORDS = 500;
@@ -132,5 +173,8 @@ export const differenceIn = (words = '', sent?: unknown): ModelDifference | unde
     const difference = found && read(...found.slice(1));
     if (difference) return difference;
   }
-  return refusedMember(text, sent);
+  return (
+    refusedMember(text, sent) ??
+    (/\binvalid_(?:reasoning_)?effort\b/.test(text) ? lowerEffort(sent) : undefined)
+  );
 };

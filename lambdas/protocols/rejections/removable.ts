@@ -1,5 +1,5 @@
 import { asArray, asRecord, type Json } from '../bytes/json.ts';
-import type { SamplingField } from '../profile.ts';
+import { HINTS, type SamplingField } from '../profile.ts';
 import type { ModelDifference } from './model-difference.ts';
 
 type TokensField = 'max_tokens' | 'max_completion_tokens';
@@ -70,6 +70,23 @@ const REMOVABLE: Removable[] = [
       isForced(choice) ? { member: 'forcedTool', is: false } : undefined,
   },
   field('metadata', { member: 'metadata', is: 'stored' }),
+  // The router's own, which a received body may lack.
+  {
+    spelled: anyCase('stream_options'),
+    differenceIn: () => ({ member: 'streamOptions', is: false }),
+  },
+  ...['prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention'].map((name) =>
+    field(name, { member: 'cache', without: [name] }),
+  ),
+  ...HINTS.map(
+    (name): Removable => ({
+      spelled: `(?:tools[\\w.[\\]]{0,40}\\.)?${anyCase(name)}`,
+      differenceIn: ({ tools }) =>
+        asArray(tools).some((tool) => asRecord(tool)?.[name] !== undefined)
+          ? { member: 'hints', without: [name] }
+          : undefined,
+    }),
+  ),
   cap('max_tokens', 'max_completion_tokens'),
   cap('max_completion_tokens', 'max_tokens'),
   field('reasoning_effort', NO_EFFORT, 'reasoning[_ .]?effort|effort|reasoning|thinking'),
@@ -79,7 +96,7 @@ const REMOVABLE: Removable[] = [
       asRecord(reasoning)?.effort === undefined ? undefined : NO_EFFORT,
   },
   {
-    spelled: '(?:output_config\\.)?effort',
+    spelled: 'output_config(?:\\.effort)?|effort',
     differenceIn: ({ output_config: config }) =>
       asRecord(config)?.effort === undefined ? undefined : NO_EFFORT,
   },
@@ -106,10 +123,12 @@ const DENIED = '(?:supported|permitted|allowed|available|accepted|implemented|re
 const GRAMMARS = [
   // Unsupported parameter: #. Unrecognized request argument supplied: #. Unknown name #. Extraneous key [#].
   `(?:unsupported|unknown|unrecognized|unexpected|extraneous|invalid|forbidden)(?: ${KIND}){0,2}(?: ${NOUN}(?:s|\\(s\\))?)(?: (?:supplied|found|provided))?\\W{1,4}#`,
-  // # is not supported. Property # is unsupported. # is only allowed when.
-  `#(?: ${NOUN})? (?:is|are) (?:(?:currently |yet )?not (?:currently |yet )?${DENIED}|unsupported|deprecated|only allowed when)`,
+  // # is not supported. Property # is unsupported. # is only allowed when. Parameters [#] are not allowed.
+  `#\\]?(?: ${NOUN})? (?:is|are) (?:(?:currently |yet )?not (?:currently |yet )?${DENIED}|unsupported|deprecated|only allowed when)`,
   // Model m does not support parameter #.
-  `(?:does not|doesnt|cannot) (?:support|accept|recognize|use)(?: the)?(?: ${NOUN})? #`,
+  `(?:does not|doesnt|cannot) (?:support|accept|recognize|use)(?: the| this)?(?: ${NOUN})? #`,
+  // Extra inputs are not permitted, field: #.
+  `(?:extra|additional|unexpected|unknown) ${NOUN}s? (?:is|are) not ${DENIED}, ${NOUN}: #`,
   // body -> #: Extra inputs are not permitted.
   `#\\W{1,4}(?:msg\\W{1,4})?(?:extra|additional|unexpected|unknown) ${NOUN}s?\\b`,
   // Argument not supported on this model: #.

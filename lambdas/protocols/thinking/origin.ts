@@ -128,3 +128,7 @@ export const stripForeignThinking = (
         extras: withOwnContainer(request.extras, origin),
         turns: request.turns.map((turn) => stripTurn(turn, origin)),
       };
+
+/** The request as a target gets it: streamed if possible, which gives a first-event and an idle limit, and shows a truncated answer as one. */
+export const sentRequest = (request: GenerationRequest): GenerationRequest =>
+  stripForeignThinking({ ...request, stream: !request.isWhole });

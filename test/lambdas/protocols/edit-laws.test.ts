@@ -66,6 +66,8 @@ const target: fc.Arbitrary<WireTarget> = fc
         ['top_k' as const, 'logprobs' as const],
       ),
       forcedTool: fc.constant(false),
+      content: fc.constant('text' as const),
+      streamOptions: fc.constant(false),
       schemaWithout: fc.constant(['description', 'x_new', 'properties']),
       thinking: fc.constantFrom(
         [],

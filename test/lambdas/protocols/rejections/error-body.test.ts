@@ -53,6 +53,7 @@ describe('a refusal by an upstream', () => {
     ['kimi', 300_000, 262_144],
     ['xai', 200_000, 131_072],
     ['vllm', 5_000, 4_096],
+    ['copilot', 138_898, 64_000],
   ])(
     'the error of %s for a prompt that is too long yields its token counts',
     (vendor, tokens, most) => {

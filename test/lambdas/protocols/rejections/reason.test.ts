@@ -17,6 +17,12 @@ describe('the clean reason of a published provider error', () => {
   );
 });
 
+test("the reason of a gateway that quotes its provider's error as JSON is the provider's", () => {
+  const inner = JSON.stringify({ detail: { error: { message: 'The city is unknown.' } } });
+  const body = JSON.stringify({ detail: `Invalid request: Invalid request: ${inner}` });
+  expect(interpretErrorBody(400, body).words).toBe('The city is unknown.');
+});
+
 const PROMPT = 'The quarterly figures of Acme\nare confidential: revenue fell by 12 %.\n\nSay why.';
 const asked = { messages: [{ role: 'user', content: PROMPT }] };
 const cleaned = (words: string, credentials: string[] = [], request: object = asked) =>
