@@ -40,8 +40,6 @@ export type Failure = Requests & {
   sample?: number;
   /** In place of requests, what AWS counts of one: no local run makes it. */
   byHand?: DataPoint[];
-  /** The breakers of another failure of the list open as long: `npm test` serves it at the lowest rate only. */
-  isLikeAnother?: boolean;
   /** The alarms that fire, once each, and end. No other one may. */
   alarms: Record<Rate, string[]>;
 };
