@@ -20,7 +20,8 @@ const startLab = async () => {
       [
         targetAt(provider.url, {
           ...{ account: `account-${index}`, upstream: `upstream-${index}` },
-          ...{ counting: { family: 'o200k' }, quota: { tpm: TPM } },
+          // Of the families, one that counts a text of one word at least as its provider does.
+          ...{ counting: { family: 'qwen' }, quota: { tpm: TPM } },
         }),
       ],
       { id: `test/${index}` },
