@@ -26,6 +26,8 @@ type Row = {
   dropped?: string;
   protocol?: 'messages' | 'responses';
   headers?: Record<string, string>;
+  /** Members of the target's profile. */
+  profile?: object;
   /** The next request meets it again, because it is of the request, not of the model. */
   isOfRequest?: boolean;
 };
@@ -538,6 +540,14 @@ const ROWS: Record<string, Row> = {
     sent: { tools: [{ type: 'function', function: expect.objectContaining({ name: 'f' }) }] },
     dropped: 'tools[custom].custom.format',
   },
+  "Azure's, of the key of a session that the router sends": {
+    words: 'Unrecognized request argument supplied: prompt_cache_key',
+    isRejected: has('prompt_cache_key'),
+    profile: { cacheFields: ['prompt_cache_key'] },
+    headers: { 'x-session-id': 'session-1' },
+    fields: {},
+    sent: { prompt_cache_key: undefined },
+  },
   "OpenAI's, of a token cap": {
     words:
       "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
@@ -591,8 +601,9 @@ beforeAll(async () => {
       startGenerationUpstream((request) => (isRejected(request) ? words : undefined)),
     ),
   );
-  const models = Object.values(ROWS).map(({ protocol = 'chat' }, index) => {
-    const options = { protocol, upstream: `provider-${index}`, profile: { betas: 'forward' } };
+  const models = Object.values(ROWS).map(({ protocol = 'chat', profile }, index) => {
+    const forward = { betas: 'forward', ...profile };
+    const options = { protocol, upstream: `provider-${index}`, profile: forward };
     const target = Target.parse({ ...targetAt(upstreams[index]?.url ?? ''), ...options });
     return modelOn([target], { id: `vendor/${index}` });
   });

@@ -59,8 +59,9 @@ export const withFittingCallIds = (
 
 /** A message whose parts are texts with one text, for targets that take no list. */
 export const withOneText = (message: Json, { content: form }: WireTarget): Json => {
+  if (form !== 'text') return message;
   const parts = asArray(message.content).map((part) => asRecord(part) ?? {});
-  if (form !== 'text' || parts.length === 0) return message;
+  if (parts.length === 0) return message;
   if (parts.some(({ type, text }) => type !== 'text' || typeof text !== 'string')) return message;
   const texts = parts.map(({ text }) => String(text)).filter((text) => !isBillingLine(text));
   return { ...message, content: texts.join('\n\n') };

@@ -19,6 +19,12 @@ const field = (name: string, difference: ModelDifference, spelled = anyCase(name
   differenceIn: (sent) => (sent[name] == null ? undefined : difference),
 });
 
+/** One that the router may have added, so that a received body lacks it. */
+const own = (name: string, difference: ModelDifference): Removable => ({
+  spelled: anyCase(name),
+  differenceIn: () => difference,
+});
+
 /** Perhaps rejected only where the model thinks. */
 const sampling = (name: string, member: SamplingField): Removable =>
   field(name, { member: 'sampling', without: [member], whenThinking: true });
@@ -70,13 +76,9 @@ const REMOVABLE: Removable[] = [
       isForced(choice) ? { member: 'forcedTool', is: false } : undefined,
   },
   field('metadata', { member: 'metadata', is: 'stored' }),
-  // The router's own, which a received body may lack.
-  {
-    spelled: anyCase('stream_options'),
-    differenceIn: () => ({ member: 'streamOptions', is: false }),
-  },
+  own('stream_options', { member: 'streamOptions', is: false }),
   ...['prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention'].map((name) =>
-    field(name, { member: 'cache', without: [name] }),
+    own(name, { member: 'cache', without: [name] }),
   ),
   ...HINTS.map(
     (name): Removable => ({
