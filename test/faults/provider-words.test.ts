@@ -277,6 +277,30 @@ const ROWS: Record<string, Row> = {
     sent: { max_tokens: 72 },
     isOfRequest: true,
   },
+  "vLLM's newer, of a cap that does not fit behind the prompt": {
+    words:
+      "You passed 126977 input tokens and requested 4096 output tokens. However, the model's context length is only 131072 tokens, resulting in a maximum input length of 126976 tokens. Please reduce the length of the input prompt. (parameter=input_tokens, value=126977)",
+    isRejected: ({ body }) => Number(body.max_tokens) > 4_095,
+    fields: { max_tokens: 4_096 },
+    sent: { max_tokens: 4_095 },
+    isOfRequest: true,
+  },
+  "DeepSeek's, of a cap above the model's": {
+    words: 'Invalid max_tokens value, the valid range of max_tokens is [1, 8192]',
+    isRejected: ({ body }) => Number(body.max_tokens) > 8_192,
+    fields: { max_tokens: 9_000 },
+    sent: { max_tokens: 8_192 },
+    isOfRequest: true,
+  },
+  "Bedrock's, of a cap above the model's": {
+    words:
+      'The maximum tokens you requested exceeds the model limit of 4096. Try again with a maximum tokens value that is lower than 4096.',
+    isRejected: ({ body }) => Number(body.max_tokens) > 4_096,
+    protocol: 'messages',
+    fields: { max_tokens: 9_000 },
+    sent: { max_tokens: 4_096 },
+    isOfRequest: true,
+  },
   "OpenAI's, of a cap above the model's": {
     words:
       'max_tokens is too large: 6000. This model supports at most 4096 completion tokens, whereas you provided 6000.',
