@@ -6,7 +6,7 @@ import { type Context, createEditsOf } from '../request-edits.ts';
 import { usesFunctions } from './functions.ts';
 import { historyEdits } from './history-edits.ts';
 import { NAME } from './name.ts';
-import { fitTo, takesCustomTools } from './request.ts';
+import { asksForUsage, fitTo, takesCustomTools } from './request.ts';
 import { encodeToolFields } from './tools.ts';
 
 const unsent = ({ received }: Context): Edit[] => withoutNulls(received);
@@ -14,8 +14,7 @@ const unsent = ({ received }: Context): Edit[] => withoutNulls(received);
 /** Usage is requested where the provider takes that: the call's record needs it. */
 const streamOptions = ({ received, request, target }: Context): Edit[] => {
   const { stream_options: options } = received;
-  const isAsked = request.stream && target.streamOptions !== false;
-  if (!isAsked) return options == null ? [] : [remove(['stream_options'])];
+  if (!asksForUsage(request, target)) return options == null ? [] : [remove(['stream_options'])];
   if (!asRecord(options)) return [set(['stream_options'], { include_usage: true })];
   const isIncluded = asRecord(options)?.include_usage === true;
   return isIncluded ? [] : [set(['stream_options', 'include_usage'], true)];

@@ -8,10 +8,9 @@ import type { GenerationRequest } from '../generation.ts';
 import { instructionEdits } from '../instructions.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
 import type { WireTarget } from '../protocol.ts';
-import { withFittingCallIds, withOneText, withReasoningHistory } from './compat.ts';
 import { encodeTurns } from './encode-turns.ts';
 import { NAME } from './name.ts';
-import { fitTo } from './request.ts';
+import { asksForUsage, fitTo } from './request.ts';
 import { encodeResponseFormat } from './response-format.ts';
 import { encodeToolFields } from './tools.ts';
 
@@ -30,16 +29,15 @@ export const encodeRequest = (
   } = { ...knownFields(request.chatFields, target), ...extraFieldsFor(NAME, request.extras) };
   const sameProtocol = request.extras.protocol === NAME;
   const tokensField = newerName === undefined ? 'max_tokens' : 'max_completion_tokens';
-  const isAsked = request.stream && target.streamOptions !== false;
   const wire: Json = omitUndefined({
     ...fields,
     model: target.model,
-    messages: encodeTurns(withReasoningHistory(withFittingCallIds(request, target), target)).map(
-      (message) => withOneText(message, target),
-    ),
+    messages: encodeTurns(request, target),
     stream: request.stream,
     // Callers of other protocols need the usage.
-    stream_options: isAsked ? { ...(options ?? {}), include_usage: true } : undefined,
+    stream_options: asksForUsage(request, target)
+      ? { ...(options ?? {}), include_usage: true }
+      : undefined,
     [target.maxTokensField ?? tokensField]: encodeMaxTokens(request, target),
     temperature: request.temperature,
     top_p: request.topP,

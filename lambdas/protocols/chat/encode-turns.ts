@@ -10,8 +10,10 @@ import type {
 import { isBillingLine } from '../instructions.ts';
 import { noContent } from '../ledger/assert-consistent.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
+import type { WireTarget } from '../protocol.ts';
 import { fittingToolName } from '../tools/names.ts';
 import { type Run, runsOf } from '../turn-runs.ts';
+import { withFittingCallIds, withOneText, withReasoningHistory } from './compat.ts';
 import { encodeContent, encodeParts, joinTexts, type WireContent } from './encode-content.ts';
 import { encodeFunctionCall, isOfFunction, unmarked } from './functions.ts';
 import { NAME } from './name.ts';
@@ -163,12 +165,13 @@ const encodeRun = (run: Run, position: number, sameProtocol: boolean): Json[] =>
  * The conversation as chat messages.
  * @throws ApiError 400 when a request of another protocol has no part that chat can carry.
  */
-export const encodeTurns = ({ turns, extras }: GenerationRequest): Json[] => {
+export const encodeTurns = (request: GenerationRequest, target: WireTarget): Json[] => {
+  const { turns, extras } = withReasoningHistory(withFittingCallIds(request, target), target);
   const sameProtocol = extras.protocol === NAME;
   const runs = runsOf(turns, (last, next) => last.role === next.role);
   const messages = runs.flatMap((run, position) => encodeRun(run, position, sameProtocol));
   const isSpoken = turns.some(({ role }) => role !== 'system');
   const isLost = isSpoken && messages.every(({ role }) => role === 'system');
   if (!sameProtocol && (messages.length === 0 || isLost)) throw noContent();
-  return messages;
+  return messages.map((message) => withOneText(message, target));
 };

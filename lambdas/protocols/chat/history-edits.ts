@@ -5,7 +5,7 @@ import { type Edit, remove, set } from '../bytes/splice.ts';
 import { instructionEdits, isBillingLine } from '../instructions.ts';
 import { type Context, idEdits, repairEdits } from '../request-edits.ts';
 import { fittingToolName } from '../tools/names.ts';
-import { fitsForm, withFittingCallIds, withOneText, withReasoningHistory } from './compat.ts';
+import { fitsForm, withOneText } from './compat.ts';
 import { decodeThoughts } from './signed-thinking.ts';
 
 // --- histories that are encoded again ---
@@ -148,9 +148,7 @@ export const historyEdits = (context: Context): Edit[] => {
     withOneText(asRecord(message) ?? {}, target),
   );
   if (needsRepair(messages, context)) {
-    const request = withReasoningHistory(withFittingCallIds(fitted, target), target);
-    const encoded = encodeChatTurns(request).map((message) => withOneText(message, target));
-    return repairEdits({ messages: encoded }, context, true);
+    return repairEdits({ messages: encodeChatTurns(fitted, target) }, context, true);
   }
   return [
     ...insideEach(received, 'messages', ({ content }, index) => {

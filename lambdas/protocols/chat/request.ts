@@ -67,6 +67,10 @@ export const includesUsage = ({ extras }: GenerationRequest): boolean | undefine
 
 // --- canonical -> wire ---
 
+/** Whether the target is asked for the usage of a stream. */
+export const asksForUsage = ({ stream }: GenerationRequest, { streamOptions }: Profile): boolean =>
+  stream && streamOptions !== false;
+
 /** Whether the target gets custom tools as they are; of other callers only where they are known to be accepted. */
 export const takesCustomTools = (
   { extras }: GenerationRequest,
