@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type {
   MeterStore,
@@ -6,6 +6,7 @@ import type {
   ReservedUnits,
   ReserveResult,
 } from '../../lambdas/stores/meter-store.ts';
+import { newRequestId } from '../../lambdas/support/ids.ts';
 import { checksAll } from '../support/seeds.ts';
 
 const NOW = Date.parse('2026-11-21T11:30:20Z');
@@ -19,14 +20,16 @@ export type MeterStoreUnderTest = {
   close(): Promise<void>;
 };
 
-const newId = (kind: string) => `${kind}_${randomUUID().replaceAll('-', '')}`;
+const newMeterId = () => `mtr_${randomBytes(12).toString('hex')}`;
+/** As production makes them: a mark is named by the last seven characters, and those of hexadecimal ids meet. */
+const newId = () => newRequestId(randomBytes, NOW);
 
 /** By default a request of a new meter at 11:30:20 with high limits. */
 const reservation = (over: Partial<Reservation> = {}): Reservation => {
   const now = over.now ?? NOW;
   return {
-    meterId: newId('mtr'),
-    requestId: newId('req'),
+    meterId: newMeterId(),
+    requestId: newId(),
     keyId: 'key_a',
     minute: Math.floor(now / MINUTE),
     period: '2026-11',
@@ -38,7 +41,7 @@ const reservation = (over: Partial<Reservation> = {}): Reservation => {
 };
 
 const another = (first: Reservation, over: Partial<Reservation> = {}): Reservation =>
-  reservation({ ...first, requestId: newId('req'), ...over });
+  reservation({ ...first, requestId: newId(), ...over });
 
 const tally = (results: ReserveResult[]): Record<string, number> => {
   const counts: Record<string, number> = {};
@@ -399,7 +402,7 @@ export const meterStoreContract = (
       );
 
       test('reaping an unused meter returns 0', async () => {
-        expect(await store.reap(newId('mtr'), NOW)).toBe(0);
+        expect(await store.reap(newMeterId(), NOW)).toBe(0);
       });
     });
 
