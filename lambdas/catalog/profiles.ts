@@ -131,8 +131,8 @@ export const DIALECT = {
   reasoningHistory: z.optional(z.enum(['required', 'refused'])),
   /** On chat: the upstream accepts only tool-call ids of nine letters and digits, as Mistral, or of 40 characters, as OpenAI. */
   toolCallIds: z.optional(z.enum(['short', 'limited'])),
-  /** On messages: the upstream rejects role `system` in `messages`. */
-  systemTurns: z.optional(z.literal('leading')),
+  /** On messages: the upstream rejects role `system` in `messages`; on chat, `none`: it rejects every system turn. */
+  systemTurns: z.optional(z.enum(['leading', 'none'])),
 };
 
 const Members = z.strictObject({
@@ -155,6 +155,7 @@ const Members = z.strictObject({
   ...DIALECT,
   customTools: z.optional(z.boolean()),
   content: z.optional(z.literal('text')),
+  turns: z.optional(z.literal('alternating')),
   streamOptions: z.optional(z.boolean()),
   metadata: z.optional(z.literal('stored')),
   cacheMarks: z.optional(z.union([z.enum(CACHE_LIVES), z.literal('off')])),

@@ -2,17 +2,10 @@ import { isDefault, lossesBeyond } from '#late/crossing';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { asRecord, type Json } from './bytes/json.ts';
 import { cacheLosses } from './cache/members.ts';
-import type {
-  Block,
-  DocumentBlock,
-  GenerationRequest,
-  NativeTool,
-  Tool,
-  Turn,
-} from './generation.ts';
+import type { Block, DocumentBlock, GenerationRequest, Turn } from './generation.ts';
 import { instruct } from './instructions.ts';
 import { essentialBeyond, partsBeyond, without } from './ledger/extras.ts';
-import { PATHS } from './ledger/paths.ts';
+import { PATHS, plain } from './ledger/paths.ts';
 import {
   MEDIA,
   type Medium,
@@ -128,34 +121,58 @@ const fitToolChoice = (request: GenerationRequest, { forcedTool }: Profile): Fit
 /** Members of a JSON Schema whose members are names, not keywords. */
 const MAPS = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'];
 
-const withoutKeywords = (schema: unknown, keywords: readonly string[]): unknown => {
-  if (Array.isArray(schema)) return schema.map((item) => withoutKeywords(item, keywords));
+/** Those that a model answers without, too, and a validator does not read. */
+const ANNOTATIONS = ['$schema', '$id', '$comment', 'title', 'default', 'examples', 'deprecated'];
+
+/** A schema without some keywords, each of which is added to `removed`. */
+const withoutKeywords = (
+  schema: unknown,
+  keywords: readonly string[],
+  removed: Set<string>,
+): unknown => {
+  const walk = (value: unknown): unknown => withoutKeywords(value, keywords, removed);
+  if (Array.isArray(schema)) return schema.map(walk);
   const record = asRecord(schema);
   if (!record) return schema;
+  for (const name of keywords) if (record[name] !== undefined) removed.add(name);
   return Object.fromEntries(
     Object.entries(without(record, keywords)).map(([name, value]) => {
       const named = MAPS.includes(name) ? asRecord(value) : undefined;
-      if (!named) return [name, withoutKeywords(value, keywords)];
-      const members = Object.entries(named);
+      if (!named) return [name, walk(value)];
       return [
         name,
-        Object.fromEntries(members.map(([key, one]) => [key, withoutKeywords(one, keywords)])),
+        Object.fromEntries(Object.entries(named).map(([key, one]) => [key, walk(one)])),
       ];
     }),
   );
 };
 
 /** A schema without the keywords that the provider rejects: the model then follows the descriptions. */
-export const fitSchema = (schema: Json, { schemaWithout }: Profile): Json =>
-  schemaWithout === undefined ? schema : (asRecord(withoutKeywords(schema, schemaWithout)) ?? {});
+export const fitSchema = (
+  schema: Json,
+  { schemaWithout }: Profile,
+  removed = new Set<string>(),
+): Json =>
+  schemaWithout === undefined
+    ? schema
+    : (asRecord(withoutKeywords(schema, schemaWithout, removed)) ?? {});
 
-const fitTool = (tool: Tool | NativeTool, profile: Profile): Tool | NativeTool =>
-  'native' in tool ? tool : { ...tool, parameters: fitSchema(tool.parameters, profile) };
-
-const fitSchemas = (request: GenerationRequest, profile: Profile): GenerationRequest =>
-  profile.schemaWithout === undefined || request.tools === undefined
-    ? request
-    : { ...request, tools: request.tools.map((tool) => fitTool(tool, profile)) };
+const fitSchemas = (request: GenerationRequest, profile: Profile): Fitted => {
+  if (profile.schemaWithout === undefined || request.tools === undefined) {
+    return { request, dropped: [] };
+  }
+  const removed = new Set<string>();
+  const tools = request.tools.map((tool) =>
+    'native' in tool ? tool : { ...tool, parameters: fitSchema(tool.parameters, profile, removed) },
+  );
+  const path = PATHS[request.extras.protocol].schema;
+  return {
+    request: { ...request, tools },
+    dropped: [...removed]
+      .filter((name) => !ANNOTATIONS.includes(name))
+      .map((name) => `${path}.${plain(name)}`),
+  };
+};
 
 // --- what no other form replaces ---
 
@@ -225,7 +242,5 @@ export const lossesOn = (
 // --- all ---
 
 /** The steps that are the same for every protocol; thinking and effort are fitted by each. */
-export const fitRequest = (original: GenerationRequest, profile: Profile): Fitted => {
-  const { request, dropped } = fitBy([fitSampling, fitSwitches, fitToolChoice], original, profile);
-  return { request: fitSchemas(request, profile), dropped };
-};
+export const fitRequest = (original: GenerationRequest, profile: Profile): Fitted =>
+  fitBy([fitSampling, fitSwitches, fitToolChoice, fitSchemas], original, profile);

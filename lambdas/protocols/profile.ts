@@ -49,8 +49,10 @@ export type Profile = {
   streamOptions?: boolean | undefined;
   /** On chat, `stored`: the provider accepts `metadata` only of responses that it stores. */
   metadata?: 'stored' | undefined;
-  /** `leading`: the upstream accepts a system prompt only before the conversation; on chat one only. */
-  systemTurns?: 'leading' | undefined;
+  /** `leading`: the upstream accepts a system prompt only before the conversation; on chat one only. `none`, on chat: it accepts none. */
+  systemTurns?: 'leading' | 'none' | undefined;
+  /** On chat, `alternating`: the upstream accepts no two turns of one role in a row. */
+  turns?: 'alternating' | undefined;
   /** On responses: whether the provider may store responses, as it does unless the request rejects it. @default false */
   store?: boolean | undefined;
   /** On messages: how long the marks live that requests without any get; absent: they get none. */
@@ -97,6 +99,9 @@ export type CacheField = (typeof CACHE_FIELDS)[number];
 
 /** Members of a tool that a model answers without, too. */
 export const HINTS = ['eager_input_streaming', 'input_examples', 'defer_loading'] as const;
+
+/** How servers of chat name the thinking of an earlier response. */
+export const EARLIER_THINKING = ['reasoning_content', 'reasoning', 'reasoning_details'];
 
 export const MEDIA = ['image', 'pdf', 'audio', 'video'] as const;
 export type Medium = (typeof MEDIA)[number];

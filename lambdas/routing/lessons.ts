@@ -39,7 +39,10 @@ const membersIn = (text = '{}'): [name: string, value: unknown][] => {
 };
 
 /** Members that are lists of names, which callers send. */
-const LISTS = ['betasWithout', 'versionsWithout', 'cacheWithout', 'hintsWithout'] as const;
+const LISTS = [
+  ...(['betasWithout', 'versionsWithout', 'cacheWithout', 'hintsWithout'] as const),
+  'schemaWithout',
+] as const;
 /** The project whose rejected request taught a name. */
 type Owners = Record<string, string>;
 
@@ -96,14 +99,16 @@ const lastingOf = (
     if (!profile[list]) continue;
     const known = new Set([...((before as Profile)[list] ?? []), ...(catalog[list] ?? [])]);
     const kept = [...new Set([...known, ...profile[list]])].filter((name, index) => {
-      if (known.has(name)) return true;
+      // Of those the router has the list.
+      if (known.has(name) || list === 'schemaWithout') return true;
       if (index >= MAX_NAMES || (list === 'betasWithout' && !PUBLISHED.test(name))) return false;
       left -= 1;
       return left >= 0;
     });
     lasting[list] = kept;
     for (const name of kept) {
-      const owner = owners[name] ?? (known.has(name) ? undefined : by);
+      const isFree = known.has(name) || list === 'schemaWithout';
+      const owner = owners[name] ?? (isFree ? undefined : by);
       if (owner !== undefined) owned[name] = owner;
     }
   }

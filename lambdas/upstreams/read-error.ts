@@ -54,6 +54,11 @@ const retryAfterOf = (
   );
 };
 
+/** llama.cpp's 500 of messages that a model's template rejects. */
+const TEMPLATE = /jinja exception|raise_exception/i;
+const statusOf = (status: number, body: string): number =>
+  status === 500 && TEMPLATE.test(body) ? 400 : status;
+
 /** Statuses of a request that another form may pass with. */
 const REJECTED = [400, 422];
 
@@ -66,17 +71,18 @@ export type ErrorContext = {
 
 /** Returns the error of a response whose status is not 2xx. */
 export const readError = async (
-  { status, headers }: ResponseHead,
+  { status: stated, headers }: ResponseHead,
   chunks: Chunks,
   { now, limits, credentialVersion, confidential }: ErrorContext,
 ): Promise<UpstreamError> => {
-  if (status >= 300 && status < 400) {
-    return new UpstreamError('redirect', 'the upstream redirects', { status });
+  if (stated >= 300 && stated < 400) {
+    return new UpstreamError('redirect', 'the upstream redirects', { status: stated });
   }
   const body = await readShortBody(chunks);
+  const status = statusOf(stated, body);
   const { words, param, paths, ...meaning } = interpretErrorBody(status, body);
   const isNamed = param === undefined || words?.includes(param);
-  return new UpstreamError(meaning.kind, `the upstream returned ${status}`, {
+  return new UpstreamError(meaning.kind, `the upstream returned ${stated}`, {
     status,
     credentialVersion,
     overflow: meaning.overflow,

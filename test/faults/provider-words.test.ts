@@ -57,6 +57,35 @@ const ONE_TEXT = [
   { role: 'user', content: 'd\n\n' },
 ];
 
+const SYSTEMS = [
+  { role: 'system', content: 'a' },
+  { role: 'user', content: 'b' },
+];
+const NO_SYSTEM = [{ role: 'user', content: [textPart('a'), textPart('b')] }];
+const REPEATED = [
+  { role: 'user', content: 'a' },
+  { role: 'user', content: 'b' },
+  { role: 'assistant', content: 'c' },
+  { role: 'user', content: 'd' },
+];
+const JOINED = [{ role: 'user', content: [textPart('a'), textPart('b')] }, ...REPEATED.slice(2)];
+const repeatsRole = ({ body }: Generated): boolean =>
+  (body.messages as { role: string }[]).some(
+    ({ role }, index, all) => role === all[index - 1]?.role,
+  );
+
+const functionOf = (parameters: object) => ({
+  type: 'function',
+  function: { name: 'f', parameters },
+});
+const SCHEMA = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  type: 'object',
+  properties: { format: { type: 'object', propertyNames: { pattern: 'a' } } },
+  additionalProperties: false,
+};
+const THOUGHT = { role: 'assistant', content: 'b', reasoning: 'why', reasoning_details: [] };
+
 const has = (name: string) => (request: Generated) => request.body[name] !== undefined;
 const hasText = (text: string) => (request: Generated) =>
   JSON.stringify(request.body).includes(text);
@@ -493,6 +522,119 @@ const ROWS: Record<string, Row> = {
         { role: 'system', content: 'a' },
         { role: 'user', content: 'b' },
         { role: 'user', content: '<system-reminder>\nc\n</system-reminder>' },
+      ],
+    },
+  },
+  "Gemma's template, of a system prompt": {
+    words: { error: { code: 400, message: 'System role not supported' } },
+    isRejected: hasText('"system"'),
+    fields: { messages: SYSTEMS },
+    sent: { messages: NO_SYSTEM },
+  },
+  "Google's, of a system prompt": {
+    words: 'Developer instruction is not enabled for models/gemma-3-27b-it',
+    isRejected: hasText('"system"'),
+    fields: { messages: SYSTEMS },
+    sent: { messages: NO_SYSTEM },
+  },
+  "Ministral's template, of a system prompt": {
+    words: 'Only user, assistant and tool roles are supported, got system',
+    isRejected: hasText('"system"'),
+    fields: { messages: SYSTEMS },
+    sent: { messages: NO_SYSTEM },
+  },
+  "OpenAI's, of a system prompt": {
+    words: {
+      error: {
+        message: "Unsupported value: 'messages[0].role' does not support 'system' with this model.",
+        type: 'invalid_request_error',
+        param: 'messages[0].role',
+        code: 'unsupported_value',
+      },
+    },
+    isRejected: hasText('"system"'),
+    fields: { messages: SYSTEMS },
+    sent: { messages: NO_SYSTEM },
+  },
+  "llama.cpp's 500, of two turns of one role": {
+    words: {
+      error: {
+        code: 500,
+        message:
+          "\n------------\nWhile executing CallExpression at line 189, column 32 in source:\n...== 0) %}↵            {{- raise_exception('After the optional system message, con...\n                                           ^\nError: Jinja Exception: After the optional system message, conversation roles must alternate user and assistant roles except for tool calls and results.",
+        type: 'server_error',
+      },
+    },
+    isRejected: repeatsRole,
+    fields: { messages: REPEATED },
+    sent: { messages: JOINED },
+  },
+  "vLLM's, of two turns of one role": {
+    words: {
+      error: {
+        message: 'Conversation roles must alternate user/assistant/user/assistant/...',
+        type: 'BadRequestError',
+        code: 400,
+      },
+    },
+    isRejected: repeatsRole,
+    fields: { messages: REPEATED },
+    sent: { messages: JOINED },
+  },
+  "Google's, of keywords of a schema": {
+    words: {
+      error: {
+        code: 400,
+        message: ['$schema', 'additionalProperties', 'propertyNames']
+          .map(
+            (name) =>
+              `Invalid JSON payload received. Unknown name "${name}" at 'request.tools[0].function_declarations[0].parameters': Cannot find field.`,
+          )
+          .join('\n'),
+        status: 'INVALID_ARGUMENT',
+      },
+    },
+    isRejected: hasText('propertyNames'),
+    fields: { tools: [functionOf(SCHEMA)] },
+    sent: { tools: [functionOf({ type: 'object', properties: { format: { type: 'object' } } })] },
+    dropped:
+      'tools[].function.parameters.additionalProperties, tools[].function.parameters.propertyNames',
+  },
+  "OpenAI's, of a keyword of a strict schema": {
+    words: {
+      error: {
+        message:
+          "Invalid schema for function 'f': In context=('properties', 'format'), 'propertyNames' is not permitted.",
+        type: 'invalid_request_error',
+        param: 'tools[0].parameters',
+        code: 'invalid_function_parameters',
+      },
+    },
+    isRejected: hasText('propertyNames'),
+    fields: { tools: [functionOf(SCHEMA)] },
+    sent: { tools: [functionOf({ ...SCHEMA, properties: { format: { type: 'object' } } })] },
+    dropped: 'tools[].function.parameters.propertyNames',
+  },
+  "Cerebras's, of keywords of a schema": {
+    words: {
+      message: "Unsupported JSON schema fields: {'propertyNames'}",
+      code: 'wrong_api_format',
+    },
+    isRejected: hasText('propertyNames'),
+    fields: { tools: [functionOf(SCHEMA)] },
+    sent: { tools: [functionOf({ ...SCHEMA, properties: { format: { type: 'object' } } })] },
+    dropped: 'tools[].function.parameters.propertyNames',
+  },
+  "a gateway's before Moonshot, of earlier reasoning by another name": {
+    words:
+      "Error from provider: Extra inputs are not permitted, field: 'messages[1].reasoning', value: 'why'",
+    isRejected: hasText('"reasoning"'),
+    fields: { messages: [{ role: 'user', content: 'a' }, THOUGHT, { role: 'user', content: 'c' }] },
+    sent: {
+      messages: [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: 'b' },
+        { role: 'user', content: 'c' },
       ],
     },
   },

@@ -15,11 +15,17 @@ export type Generated = {
 /** A vendor's 400 as the message of its error, or the body of another server's 422. */
 export type Refusal = string | Record<string, unknown> | undefined;
 
+/** A status that a server states in its body. */
+const statusIn = ({ error }: Record<string, unknown>): number | undefined => {
+  const code = (error as { code?: unknown } | undefined)?.code;
+  return typeof code === 'number' && code >= 400 ? code : undefined;
+};
+
 const reject = (response: ServerResponse, refusal: NonNullable<Refusal>) => {
   const [status, body] =
     typeof refusal === 'string'
       ? [400, { type: 'error', error: { type: 'invalid_request_error', message: refusal } }]
-      : [422, refusal];
+      : [statusIn(refusal) ?? 422, refusal];
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 };
 

@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto';
 import { asArray, asRecord, type Json } from '../bytes/json.ts';
 import type { GenerationRequest, Turn } from '../generation.ts';
 import { isBillingLine } from '../instructions.ts';
+import { without } from '../ledger/extras.ts';
+import { EARLIER_THINKING } from '../profile.ts';
 import type { WireTarget } from '../protocol.ts';
 import { callIdsIn, renameCalls } from '../tools/ids.ts';
 
@@ -79,9 +81,10 @@ const addThinking = (turn: Turn): Turn => {
     : { ...turn, blocks: [PLACEHOLDER, ...turn.blocks] };
 };
 
-const removeThinking = (turn: Turn): Turn => ({
+const removeThinking = ({ extras, ...turn }: Turn): Turn => ({
   ...turn,
   blocks: turn.blocks.filter(({ type }) => type !== 'thinking'),
+  ...(extras && { extras: { ...extras, fields: without(extras.fields, EARLIER_THINKING) } }),
 });
 
 /**

@@ -3,6 +3,7 @@ import { inside, insideEach, setMembers, withoutNulls } from '../bytes/edits.ts'
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
 import { instructionEdits, isBillingLine } from '../instructions.ts';
+import { EARLIER_THINKING } from '../profile.ts';
 import { type Context, idEdits, repairEdits } from '../request-edits.ts';
 import { fittingToolName } from '../tools/names.ts';
 import { fitsForm, withOneText } from './compat.ts';
@@ -33,8 +34,13 @@ const idsIn = (message: Json): string[] => {
 const isWithoutThinking = ({ role, reasoning_content }: Json): boolean =>
   role === 'assistant' && !reasoning_content;
 
-const isLaterSystem = ({ role }: Json, index: number): boolean =>
-  index > 0 && (role === 'system' || role === 'developer');
+const isSystem = ({ role }: Json): boolean => role === 'system' || role === 'developer';
+const isLaterSystem = (message: Json, index: number): boolean => index > 0 && isSystem(message);
+
+const SPOKEN = ['user', 'assistant'];
+
+const repeatsRole = ({ role }: Json, index: number, messages: Json[]): boolean =>
+  SPOKEN.includes(String(role)) && messages[index - 1]?.role === role;
 
 const holdsCustomCall = ({ tool_calls }: Json): boolean =>
   asArray(tool_calls).some((call) => asRecord(call)?.type === 'custom');
@@ -45,6 +51,8 @@ const holdsCustomCall = ({ tool_calls }: Json): boolean =>
  */
 const needsRepair = (messages: Json[], { target }: Context): boolean => {
   if (target.systemTurns === 'leading' && messages.some(isLaterSystem)) return true;
+  if (target.systemTurns === 'none' && messages.some(isSystem)) return true;
+  if (target.turns === 'alternating' && messages.some(repeatsRole)) return true;
   if (target.customTools === false && messages.some(holdsCustomCall)) return true;
   if (target.reasoningHistory === 'required' && messages.some(isWithoutThinking)) return true;
   const { toolCallIds: form } = target;
@@ -97,11 +105,12 @@ const callEdits = (call: Json): Edit[] => [
 const addedMembers = (message: Json, { target }: Context): string[] => {
   const isSigned = decodeThoughts(message.reasoning_details).length > 0;
   const isRefused = target.reasoningHistory === 'refused';
-  return [
+  const added = [
     ...['parsed', 'provider_specific_fields'],
-    ...(isSigned ? ['reasoning_details'] : []),
-    ...(isSigned || isRefused ? ['reasoning_content'] : []),
-  ].filter((name) => message[name] != null);
+    ...(isRefused ? EARLIER_THINKING : []),
+    ...(isSigned ? ['reasoning_details', 'reasoning_content'] : []),
+  ];
+  return [...new Set(added)].filter((name) => message[name] != null);
 };
 
 const CONTENT = ['tool_calls', 'function_call', 'refusal', 'audio'];

@@ -10,7 +10,7 @@ import {
   fitSchema,
   lossesOn,
 } from '../fit-request.ts';
-import type { GenerationRequest } from '../generation.ts';
+import type { GenerationRequest, Turn } from '../generation.ts';
 import { asReminder } from '../instructions.ts';
 import { extraFieldsFor, makeExtras, without } from '../ledger/extras.ts';
 import type { Profile } from '../profile.ts';
@@ -18,7 +18,7 @@ import type { HeaderMap, WireTarget } from '../protocol.ts';
 import { decodeResponseFormat } from '../response-format.ts';
 import { fitCustomTools } from '../tools/custom.ts';
 import { isStrictSchema } from '../tools/strict-schema.ts';
-import { leadOf } from '../turn-runs.ts';
+import { joinRuns, leadOf } from '../turn-runs.ts';
 import { MARK } from './functions.ts';
 import { NAME } from './name.ts';
 import { decodeToolFields } from './tools.ts';
@@ -89,18 +89,32 @@ const fitMetadata = (request: GenerationRequest, profile: Profile): Fitted => {
   return { request: { ...request, extras: { ...request.extras, fields } }, dropped: ['metadata'] };
 };
 
-/** One system turn, before the conversation; later ones are marked turns of the user. */
-const fitSystemTurns = (request: GenerationRequest, { systemTurns }: Profile): Fitted => {
-  if (systemTurns !== 'leading') return { request, dropped: [] };
-  const [lead, rest] = leadOf(request.turns);
-  const blocks = lead.flatMap((turn) => turn.blocks);
-  const joined = lead.length > 1 ? [{ ...lead[0], role: 'system' as const, blocks }] : lead;
-  return { request: { ...request, turns: [...joined, ...rest.map(asReminder)] }, dropped: [] };
+const isOfOneRole = (last: Turn, next: Turn): boolean => last.role === next.role;
+
+/** The system prompt before the conversation, as one turn or as the user's; later ones are marked turns of the user. */
+const fitSystemTurns = (turns: Turn[], { systemTurns }: Profile): Turn[] => {
+  if (systemTurns === undefined) return turns;
+  const [lead, rest] = leadOf(turns);
+  const role = systemTurns === 'none' ? 'user' : 'system';
+  const spoken = lead.map((turn) => ({ ...turn, role }) as const);
+  return [...joinRuns(spoken, isOfOneRole), ...rest.map(asReminder)];
+};
+
+/** The turns in the roles and the order that the target's template takes. */
+const fitTurns = (request: GenerationRequest, profile: Profile): Fitted => {
+  const { turns: order, systemTurns } = profile;
+  if (order === undefined && systemTurns === undefined) return { request, dropped: [] };
+  const turns = fitSystemTurns(request.turns, profile);
+  const isJoined = order === 'alternating' || systemTurns === 'none';
+  return {
+    request: { ...request, turns: isJoined ? joinRuns(turns, isOfOneRole) : turns },
+    dropped: [],
+  };
 };
 
 /** The request as the target's model accepts it. */
 export const fitTo = (request: GenerationRequest, target: WireTarget): Fitted =>
-  fitBy([fitRequest, fitReasoning, fitTools, fitMetadata, fitSystemTurns], request, target);
+  fitBy([fitRequest, fitReasoning, fitTools, fitMetadata, fitTurns], request, target);
 
 /** The caller's fields that the target does not get, or gets with another meaning. */
 export const losses = (

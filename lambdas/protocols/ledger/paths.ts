@@ -13,6 +13,7 @@ export const PATHS = {
     thinking: 'reasoning_effort',
     parallel: 'parallel_tool_calls',
     grammar: 'tools[custom].custom.format',
+    schema: 'tools[].function.parameters',
     unsigned: 'messages[assistant].reasoning_content',
     signed: 'messages[assistant].reasoning_details[]',
     redacted: 'messages[assistant].reasoning_details[]',
@@ -23,6 +24,7 @@ export const PATHS = {
     thinking: 'thinking',
     parallel: 'tool_choice.disable_parallel_tool_use',
     grammar: 'tools[custom].format',
+    schema: 'tools[].input_schema',
     unsigned: 'messages[assistant].content[thinking]',
     signed: 'messages[assistant].content[thinking]',
     redacted: 'messages[assistant].content[redacted_thinking]',
@@ -33,6 +35,7 @@ export const PATHS = {
     thinking: 'reasoning.effort',
     parallel: 'parallel_tool_calls',
     grammar: 'tools[custom].format',
+    schema: 'tools[].parameters',
     ...{ unsigned: 'input[reasoning]', signed: 'input[reasoning]', redacted: 'input[reasoning]' },
   },
 } satisfies Record<CallerProtocolName, Record<string, string>>;

@@ -56,6 +56,7 @@ const withDifference = (profile: Profile, difference: ModelDifference): Profile 
     case 'versions':
     case 'cache':
     case 'hints':
+    case 'schema':
     case 'marks': {
       const of = difference.member === 'marks' ? 'cache' : difference.member;
       const name = `${of}Without` as const;

@@ -5,7 +5,7 @@ export type ModelDifference =
   | { member: 'thinking'; without: ThinkingForm[]; use: ThinkingForm[] }
   /** `whenThinking`: perhaps only where the model thinks. */
   | { member: 'sampling'; without: readonly SamplingField[]; whenThinking?: true }
-  | { member: 'betas' | 'versions' | 'cache' | 'hints'; without: string[] }
+  | { member: 'betas' | 'versions' | 'cache' | 'hints' | 'schema'; without: string[] }
   | { member: 'effort'; only: readonly string[] }
   | {
       member:
@@ -20,7 +20,8 @@ export type ModelDifference =
     }
   | { member: 'metadata'; is: 'stored' }
   | { member: 'content'; is: 'text' }
-  | { member: 'systemTurns'; is: 'leading' }
+  | { member: 'systemTurns'; is: 'leading' | 'none' }
+  | { member: 'turns'; is: 'alternating' }
   | { member: 'toolCallIds'; is: 'short' | 'limited' }
   | { member: 'reasoningHistory'; is: 'required' | 'refused' }
   | { member: 'maxTokensField'; is: 'max_tokens' | 'max_completion_tokens' }

@@ -8,7 +8,7 @@ import {
 } from '../profile.ts';
 import { bare } from './echo.ts';
 import type { ModelDifference } from './model-difference.ts';
-import { refusedMember } from './removable.ts';
+import { refusedKeywords, refusedMember } from './removable.ts';
 
 /** The difference that rejections with these words name; `found` is what the groups matched. */
 type Rule = [words: RegExp, read: (...found: string[]) => ModelDifference | undefined];
@@ -129,6 +129,12 @@ const RULES: Rule[] = [
     /role system is not supported on this model|messages: unexpected role system|system message must be (?:at the beginning|the first)/,
     () => ({ member: 'systemTurns', is: 'leading' }),
   ],
+  // Templates of Gemma and Mistral; Google; OpenAI of its o1-mini.
+  [
+    /system role not supported|roles are supported, got system|developer instruction is not enabled|role does not support system with this model/,
+    () => ({ member: 'systemTurns', is: 'none' }),
+  ],
+  [/roles must alternate/, () => ({ member: 'turns', is: 'alternating' })],
   // The rest quotes the id.
   [/tool call id was\b/, () => ({ member: 'toolCallIds', is: 'short' })],
   [
@@ -175,6 +181,7 @@ export const differenceIn = (words = '', sent?: unknown): ModelDifference | unde
   }
   return (
     refusedMember(text, sent) ??
+    refusedKeywords(bare(words).toLowerCase()) ??
     (/\binvalid_(?:reasoning_)?effort\b/.test(text) ? lowerEffort(sent) : undefined)
   );
 };

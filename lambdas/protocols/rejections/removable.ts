@@ -1,5 +1,5 @@
 import { asArray, asRecord, type Json } from '../bytes/json.ts';
-import { HINTS, type SamplingField } from '../profile.ts';
+import { EARLIER_THINKING, HINTS, type SamplingField } from '../profile.ts';
 import type { ModelDifference } from './model-difference.ts';
 
 type TokensField = 'max_tokens' | 'max_completion_tokens';
@@ -107,9 +107,11 @@ const REMOVABLE: Removable[] = [
     differenceIn: ({ thinking }) => THINKS[String(asRecord(thinking)?.type)],
   },
   {
-    spelled: `(?:messages[\\w.[\\]]{0,40}\\.)?${anyCase('reasoning_content')}`,
+    spelled: '(?:messages[\\w.[\\]]{0,40}\\.)?reasoning(?:[_ ]?(?:content|details))?',
     differenceIn: ({ messages }) =>
-      asArray(messages).some((message) => asRecord(message)?.reasoning_content !== undefined)
+      asArray(messages).some((message) =>
+        EARLIER_THINKING.some((name) => asRecord(message)?.[name] != null),
+      )
         ? { member: 'reasoningHistory', is: 'refused' }
         : undefined,
   },
@@ -118,7 +120,7 @@ const REMOVABLE: Removable[] = [
 // --- the words of a refusal, around the name ---
 
 const NOUN = '(?:parameter|argument|field|name|property|key|keyword|option|attribute|input)';
-const KIND = '(?:request|json|body|query|input|optional|top-level)';
+const KIND = '(?:request|json|schema|body|query|input|optional|top-level)';
 const DENIED = '(?:supported|permitted|allowed|available|accepted|implemented|recognized)';
 
 /** `#` is the name. None of them is about a value: that is a mistake of the caller. */
@@ -142,10 +144,32 @@ const GRAMMARS = [
 /** A name at the top level of a request; not a member of a message or tool. */
 const TOP_LEVEL = '(?<![\\w.\\]])(?:(?:body|request|root|generation_?config|[$#])[\\W]{1,4})?';
 
-const PATTERNS = REMOVABLE.map(({ spelled }) => {
-  const name = `${TOP_LEVEL}(?:${spelled})(?!\\w)`;
-  return new RegExp(GRAMMARS.map((words) => words.replace('#', () => name)).join('|'));
-});
+const patternOf = (name: string, flags = ''): RegExp =>
+  new RegExp(GRAMMARS.map((words) => words.replace('#', () => name)).join('|'), flags);
+
+const PATTERNS = REMOVABLE.map(({ spelled }) => patternOf(`${TOP_LEVEL}(?:${spelled})(?!\\w)`));
+
+/** Keywords of JSON Schema without which a tool is the same to a model, as far as descriptions say it. */
+const SCHEMA_KEYWORDS = [
+  ...['$schema', '$id', '$comment', 'title', 'default', 'examples', 'deprecated', 'readOnly'],
+  ...['format', 'pattern', 'minLength', 'maxLength', 'contentEncoding', 'contentMediaType'],
+  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'const', 'not'],
+  ...['minItems', 'maxItems', 'uniqueItems', 'contains', 'minContains', 'maxContains'],
+  ...['minProperties', 'maxProperties', 'additionalProperties', 'patternProperties'],
+  ...['propertyNames', 'dependentRequired', 'dependentSchemas', 'if', 'then', 'else'],
+  ...['allOf', 'anyOf', 'oneOf', 'unevaluatedItems', 'unevaluatedProperties'],
+] as const;
+
+/** In a path within a tool, or alone. */
+const KEYWORD = `(?<![\\w$])(${SCHEMA_KEYWORDS.join('|').replaceAll('$', '\\$').toLowerCase()})(?!\\w)`;
+const KEYWORDS = patternOf(KEYWORD, 'g');
+
+/** The keywords that a rejection says the schemas of tools may not have; undefined if it names none. */
+export const refusedKeywords = (text: string): ModelDifference | undefined => {
+  const named = [...text.matchAll(KEYWORDS)].flatMap((found) => found.slice(1));
+  const without = SCHEMA_KEYWORDS.filter((name) => named.includes(name.toLowerCase()));
+  return without.length > 0 ? { member: 'schema', without } : undefined;
+};
 
 /**
  * The difference by which the request goes without the member that a rejection says the model does not have, in any of the
