@@ -56,7 +56,11 @@ const GEMINI: Profile = {
     ...['minProperties', 'maxProperties', 'dependentRequired', 'unevaluatedProperties'],
   ],
 };
-const MISTRAL: Profile = { toolCallIds: 'short', cacheFields: ['prompt_cache_key'] };
+const MISTRAL: Profile = {
+  toolCallIds: 'short',
+  turns: 'alternating',
+  cacheFields: ['prompt_cache_key'],
+};
 
 export const PRESETS = {
   'claude-4.5': EARLY_CLAUDE,

@@ -51,7 +51,7 @@ export type Profile = {
   metadata?: 'stored' | undefined;
   /** `leading`: the upstream accepts a system prompt only before the conversation; on chat one only. `none`, on chat: it accepts none. */
   systemTurns?: 'leading' | 'none' | undefined;
-  /** On chat, `alternating`: the upstream accepts no two turns of one role in a row. */
+  /** On chat, `alternating`: the upstream accepts no two turns of one role in a row, and the user's not right after a result. */
   turns?: 'alternating' | undefined;
   /** On responses: whether the provider may store responses, as it does unless the request rejects it. @default false */
   store?: boolean | undefined;
@@ -98,7 +98,12 @@ export const CACHE_FIELDS = [
 export type CacheField = (typeof CACHE_FIELDS)[number];
 
 /** Members of a tool that a model answers without, too. */
-export const HINTS = ['eager_input_streaming', 'input_examples', 'defer_loading'] as const;
+export const HINTS = [
+  'eager_input_streaming',
+  'input_examples',
+  'defer_loading',
+  'strict',
+] as const;
 
 /** How servers of chat name the thinking of an earlier response. */
 export const EARLIER_THINKING = ['reasoning_content', 'reasoning', 'reasoning_details'];

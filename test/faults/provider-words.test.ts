@@ -581,6 +581,60 @@ const ROWS: Record<string, Row> = {
     fields: { messages: REPEATED },
     sent: { messages: JOINED },
   },
+  "Mistral's, of a user's turn after results": {
+    words: {
+      object: 'error',
+      message: "Unexpected role 'user' after role 'tool'",
+      type: 'invalid_request_message_order',
+      param: null,
+      code: '3230',
+    },
+    isRejected: ({ body }) =>
+      (body.messages as { role: string }[]).some(
+        ({ role }, index, all) => role === 'user' && all[index - 1]?.role === 'tool',
+      ),
+    fields: { tools, messages: [...loop({ content: null }), { role: 'user', content: 'c' }] },
+    sent: {
+      messages: [
+        ...loop({ content: null }),
+        { role: 'assistant', content: 'OK.' },
+        { role: 'user', content: 'c' },
+      ],
+    },
+  },
+  "MiniMax's, of a later system message": {
+    words: {
+      error: {
+        message: 'invalid params, chat content has invalid message role: system (2013)',
+        type: 'bad_request_error',
+      },
+    },
+    isRejected: ({ body }) =>
+      (body.messages as { role: string }[]).slice(1).some(({ role }) => role === 'system'),
+    fields: { messages: [{ role: 'user', content: 'b' }, ...SYSTEMS] },
+    sent: {},
+  },
+  "vLLM's, of a strict tool": {
+    words: {
+      object: 'error',
+      message:
+        "[{'type': 'extra_forbidden', 'loc': ('body', 'tools', 0, 'function', 'strict'), 'msg': 'Extra inputs are not permitted', 'input': True}]",
+      type: 'BadRequestError',
+      code: 400,
+    },
+    isRejected: hasText('"strict"'),
+    fields: { tools: [{ type: 'function', function: { name: 'f', strict: true } }] },
+    sent: { tools },
+    dropped: 'tools[].function.strict',
+  },
+  "Ark's, of a summary": {
+    words: { error: { code: 'InvalidParameter', message: 'json: unknown field "summary"' } },
+    isRejected: hasText('"summary"'),
+    protocol: 'responses',
+    fields: { reasoning: { effort: 'low', summary: 'auto' } },
+    sent: {},
+    dropped: 'reasoning.effort',
+  },
   "Google's, of keywords of a schema": {
     words: {
       error: {

@@ -81,7 +81,7 @@ export const rejectedMembers = (wire: unknown, profile: Profile, path: Path = []
     const at = [...path, Array.isArray(wire) ? Number(name) : name];
     const isOfCaches = path.at(-1) === 'cache_control' || name.includes('cache');
     if (isOfCaches && cacheWithout.includes(name)) return [remove(at)];
-    if (hintsWithout.includes(name)) return [remove(at)];
+    if (path[0] === 'tools' && hintsWithout.includes(name)) return [remove(at)];
     return OPAQUE.includes(name) ? [] : rejectedMembers(value, profile, at);
   });
 };

@@ -57,6 +57,16 @@ export const withFittingCallIds = (
   return { ...request, turns: renameCalls(request.turns, fittingId, fittingId) };
 };
 
+// --- roles ---
+
+const SPOKEN = ['user', 'assistant'];
+
+export const repeatsRole = ({ role }: Json, index: number, messages: Json[]): boolean =>
+  SPOKEN.includes(String(role)) && messages[index - 1]?.role === role;
+
+export const followsResult = ({ role }: Json, index: number, messages: Json[]): boolean =>
+  role === 'user' && messages[index - 1]?.role === 'tool';
+
 // --- texts ---
 
 /** A message whose parts are texts with one text, for targets that take no list. */

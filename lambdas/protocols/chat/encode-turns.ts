@@ -13,7 +13,7 @@ import { extraFieldsFor } from '../ledger/extras.ts';
 import type { WireTarget } from '../protocol.ts';
 import { fittingToolName } from '../tools/names.ts';
 import { type Run, runsOf } from '../turn-runs.ts';
-import { withFittingCallIds, withOneText, withReasoningHistory } from './compat.ts';
+import { followsResult, withFittingCallIds, withOneText, withReasoningHistory } from './compat.ts';
 import { encodeContent, encodeParts, joinTexts, type WireContent } from './encode-content.ts';
 import { encodeFunctionCall, isOfFunction, unmarked } from './functions.ts';
 import { NAME } from './name.ts';
@@ -161,6 +161,16 @@ const encodeRun = (run: Run, position: number, sameProtocol: boolean): Json[] =>
   return messages;
 };
 
+/** What a model says between the results of its calls and what the user adds to them, where roles alternate. */
+const BRIDGE = { role: 'assistant', content: 'OK.' };
+
+const bridged = (messages: Json[], { turns }: WireTarget): Json[] =>
+  turns === 'alternating'
+    ? messages.flatMap((message, index) =>
+        followsResult(message, index, messages) ? [BRIDGE, message] : [message],
+      )
+    : messages;
+
 /**
  * The conversation as chat messages.
  * @throws ApiError 400 when a request of another protocol has no part that chat can carry.
@@ -173,5 +183,5 @@ export const encodeTurns = (request: GenerationRequest, target: WireTarget): Jso
   const isSpoken = turns.some(({ role }) => role !== 'system');
   const isLost = isSpoken && messages.every(({ role }) => role === 'system');
   if (!sameProtocol && (messages.length === 0 || isLost)) throw noContent();
-  return messages.map((message) => withOneText(message, target));
+  return bridged(messages, target).map((message) => withOneText(message, target));
 };

@@ -6,7 +6,7 @@ import { instructionEdits, isBillingLine } from '../instructions.ts';
 import { EARLIER_THINKING } from '../profile.ts';
 import { type Context, idEdits, repairEdits } from '../request-edits.ts';
 import { fittingToolName } from '../tools/names.ts';
-import { fitsForm, withOneText } from './compat.ts';
+import { fitsForm, followsResult, repeatsRole, withOneText } from './compat.ts';
 import { decodeThoughts } from './signed-thinking.ts';
 
 // --- histories that are encoded again ---
@@ -37,11 +37,6 @@ const isWithoutThinking = ({ role, reasoning_content }: Json): boolean =>
 const isSystem = ({ role }: Json): boolean => role === 'system' || role === 'developer';
 const isLaterSystem = (message: Json, index: number): boolean => index > 0 && isSystem(message);
 
-const SPOKEN = ['user', 'assistant'];
-
-const repeatsRole = ({ role }: Json, index: number, messages: Json[]): boolean =>
-  SPOKEN.includes(String(role)) && messages[index - 1]?.role === role;
-
 const holdsCustomCall = ({ tool_calls }: Json): boolean =>
   asArray(tool_calls).some((call) => asRecord(call)?.type === 'custom');
 
@@ -52,7 +47,9 @@ const holdsCustomCall = ({ tool_calls }: Json): boolean =>
 const needsRepair = (messages: Json[], { target }: Context): boolean => {
   if (target.systemTurns === 'leading' && messages.some(isLaterSystem)) return true;
   if (target.systemTurns === 'none' && messages.some(isSystem)) return true;
-  if (target.turns === 'alternating' && messages.some(repeatsRole)) return true;
+  if (target.turns === 'alternating') {
+    if (messages.some(repeatsRole) || messages.some(followsResult)) return true;
+  }
   if (target.customTools === false && messages.some(holdsCustomCall)) return true;
   if (target.reasoningHistory === 'required' && messages.some(isWithoutThinking)) return true;
   const { toolCallIds: form } = target;

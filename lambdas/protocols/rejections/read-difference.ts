@@ -126,15 +126,18 @@ const RULES: Rule[] = [
     () => ({ member: 'toolChoice' }),
   ],
   [
-    /role system is not supported on this model|messages: unexpected role system|system message must be (?:at the beginning|the first)/,
+    /role system is not supported on this model|messages: unexpected role system|system message must be (?:at the beginning|the first)|invalid message role: system/,
     () => ({ member: 'systemTurns', is: 'leading' }),
   ],
-  // Templates of Gemma and Mistral; Google; OpenAI of its o1-mini.
+  // Templates of Gemma and Ministral; Google; OpenAI of its o1-mini.
   [
     /system role not supported|roles are supported, got system|developer instruction is not enabled|role does not support system with this model/,
     () => ({ member: 'systemTurns', is: 'none' }),
   ],
-  [/roles must alternate/, () => ({ member: 'turns', is: 'alternating' })],
+  [
+    /roles must alternate|unexpected role user after role tool/,
+    () => ({ member: 'turns', is: 'alternating' }),
+  ],
   // The rest quotes the id.
   [/tool call id was\b/, () => ({ member: 'toolCallIds', is: 'short' })],
   [

@@ -53,6 +53,12 @@ const isForced = (choice: unknown): boolean => {
   return ['required', 'any', 'function', 'tool', 'allowed_tools'].includes(String(type));
 };
 
+/** A tool, or the function in a tool of chat. */
+const holderOf = (tool: unknown): Json => {
+  const own = asRecord(tool) ?? {};
+  return asRecord(own.function) ?? own;
+};
+
 const REMOVABLE: Removable[] = [
   sampling('temperature', 'temperature'),
   sampling('top_p', 'top_p'),
@@ -84,7 +90,7 @@ const REMOVABLE: Removable[] = [
     (name): Removable => ({
       spelled: `(?:tools[\\w.[\\]]{0,40}\\.)?${anyCase(name)}`,
       differenceIn: ({ tools }) =>
-        asArray(tools).some((tool) => asRecord(tool)?.[name] !== undefined)
+        asArray(tools).some((tool) => holderOf(tool)[name] !== undefined)
           ? { member: 'hints', without: [name] }
           : undefined,
     }),
@@ -93,7 +99,7 @@ const REMOVABLE: Removable[] = [
   cap('max_completion_tokens', 'max_tokens'),
   field('reasoning_effort', NO_EFFORT, 'reasoning[_ .]?effort|effort|reasoning|thinking'),
   {
-    spelled: 'reasoning(?:\\.effort)?',
+    spelled: 'reasoning(?:\\.(?:effort|summary))?|summary',
     differenceIn: ({ reasoning }) =>
       asRecord(reasoning)?.effort === undefined ? undefined : NO_EFFORT,
   },

@@ -66,6 +66,12 @@ const RULES: Record<string, Rule> = {
     body.presence_penalty === undefined
       ? undefined
       : 'Model grok-4.5 does not support parameter presencePenalty.',
+  mistral: ({ body }) =>
+    (body.messages as { role: string }[]).some(
+      ({ role }, index, all) => role === 'user' && all[index - 1]?.role === 'tool',
+    )
+      ? "Unexpected role 'user' after role 'tool'"
+      : undefined,
 };
 const VENDORS = Object.keys(RULES);
 
@@ -124,6 +130,25 @@ describe('a generation of models by its preset', () => {
       }
     },
   );
+
+  test("a reminder after an agent's results reaches a strict Mistral in another turn", async () => {
+    const messages = [
+      { role: 'user', content: 'a' },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'abcdefghi', name: 'f', input: {} }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'abcdefghi', content: 'b' },
+          { type: 'text', text: '<system-reminder>c</system-reminder>' },
+        ],
+      },
+    ];
+    const { status, wire } = await ask('mistral', { path: 'messages', fields: { messages } });
+    expect(status).toBe(200);
+    expect((wire.messages as { role: string }[]).map(({ role }) => role)).toEqual([
+      ...['user', 'assistant', 'tool', 'assistant', 'user'],
+    ]);
+  });
 
   test('reasoning_effort becomes a thinking budget below the token cap where no adaptive form exists', async () => {
     const high = await ask('claude-4.5', {
