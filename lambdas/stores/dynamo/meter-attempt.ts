@@ -15,7 +15,13 @@ import {
   withoutOthers,
 } from './meter-item.ts';
 import type { LedgerEntry, Throttles, WriteLedger } from './meter-ledger.ts';
-import { type Place, placeKey, requireKnownLayout, type Sharding } from './meter-shards.ts';
+import {
+  hasUnits,
+  type Place,
+  placeKey,
+  requireKnownLayout,
+  type Sharding,
+} from './meter-shards.ts';
 import type { Item, Table, WriteResult } from './table.ts';
 
 /** @throws UnreadableItem if a later version has given the root another layout */
@@ -81,7 +87,9 @@ export const createTry = (parts: AttemptParts) => {
 
   const look = async (reservation: Reservation, place: Place): Promise<Tried> => {
     const item = await table.read(placeKey(reservation, place));
-    const outcome = outcomeIn(item, reservation, place, marksPerItem);
+    const denied = outcomeIn(item, reservation, place, marksPerItem);
+    const isShort = place.epoch !== undefined && !hasUnits(item, place.epoch, reservation);
+    const outcome = denied === 'no-budget' && !isShort ? 'changed' : denied;
     return { item, result: { applied: false, mayBeDuplicated: false }, outcome };
   };
 

@@ -182,6 +182,16 @@ export const budgetsIn = (
   };
 };
 
+/** Whether its counts are below its budgets. */
+export const hasUnits = (
+  shard: Item | undefined,
+  epoch: number,
+  window: Pick<Reservation, 'minute' | 'period'>,
+): boolean =>
+  countersOf(window, budgetsIn(shard, epoch, window)).every(
+    ({ name, limit }) => numberIn(shard, name) < limit,
+  );
+
 export const periodNamesIn = (item: Item, period: string): string[] =>
   Object.keys(item).filter(
     (name) =>

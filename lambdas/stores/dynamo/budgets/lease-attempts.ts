@@ -50,8 +50,7 @@ const lacksRoom = ({ outcome, item }: Tried, lease: Lease, grants?: LeaseParts['
   (outcome === 'changed' || outcome === 'no-budget') && isLacking(item, lease, grants);
 
 /** Whether the item explains why no lease is admitted there. */
-const isDenied = ({ outcome }: Tried): boolean =>
-  outcome !== 'changed' && outcome !== 'no-budget' && outcome !== 'admitted';
+const isDenied = ({ outcome }: Tried): boolean => outcome !== 'changed' && outcome !== 'admitted';
 
 /** Tries reservations that lease dollars, until the budgets have granted the item what it lacks, or one of them does not. */
 export const createLeaseAttempts = (parts: {
