@@ -9,7 +9,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { addedByBudget, firstTextMs, spreadOf } from './gateway/added-by-budget.ts';
 import {
   CASES,
   type Case,
@@ -19,6 +18,7 @@ import {
   YOUNG,
 } from './gateway/cases.ts';
 import { load, type Target } from './gateway/client.ts';
+import { addedToFirstText, firstTextMs, spreadOf } from './gateway/first-text.ts';
 import { type Measured, type Parties, type Party, startParties } from './gateway/parties.ts';
 import { cpuOf, stop, stopAll } from './gateway/processes.ts';
 import { median } from './median.ts';
@@ -109,7 +109,7 @@ const printBudget = async ({ routers, budgeted }: Started): Promise<void> => {
     if (!plain || !ROWS.test(name)) continue;
     for (const target of [plain, budgeted]) await warm(target, current);
     print(name, ['median, us', '95 %', 'quartiles', 'pairs']);
-    print('', spreadOf(await addedByBudget([plain, budgeted], current, 2 * ROW_MS)));
+    print('', spreadOf(await addedToFirstText([plain, budgeted], current, 2 * ROW_MS)));
   }
 };
 

@@ -10,9 +10,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { addedByBudget, spreadOf } from './gateway/added-by-budget.ts';
-import { CASES, type Case, FIRST_EVENT } from './gateway/cases.ts';
+import { CASES, type Case, FIRST_EVENT, FIRST_EVENT_OF_AGENT } from './gateway/cases.ts';
 import { load, type Target } from './gateway/client.ts';
+import { addedToFirstText, spreadOf } from './gateway/first-text.ts';
 import { cpuOf, start, stopAll, tie } from './gateway/processes.ts';
 import { modelsAt } from './gateway/setting.ts';
 
@@ -112,9 +112,12 @@ try {
     for (const current of CASES.filter((one) => NAMES.includes(one.name))) {
       await measure(name, router, upstream, current);
     }
+    for (const side of [upstream, router]) await repeat(side, FIRST_EVENT_OF_AGENT, WARM_MS);
+    const first = await addedToFirstText([upstream, router], FIRST_EVENT_OF_AGENT, ROW_MS);
+    print([`${name}: to the first text of 30 KB, us`, ...spreadOf(first)]);
     const sides: [Target, Target] = [router, await underBudget(router)];
     for (const side of sides) await repeat(side, FIRST_EVENT, WARM_MS);
-    const added = await addedByBudget(sides, FIRST_EVENT, 2 * ROW_MS);
+    const added = await addedToFirstText(sides, FIRST_EVENT, 2 * ROW_MS);
     print([`${name}: a budget adds to the first text, us`, ...spreadOf(added)]);
     process.kill(router.pid, 'SIGKILL');
   }

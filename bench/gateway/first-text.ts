@@ -6,10 +6,10 @@ export const firstTextMs = async (target: Target, current: Case): Promise<number
   median((await load(target, current)).firstTextMs);
 
 /**
- * What a budget adds to the first text, in microseconds: two requests of one process by turns, whose keys differ in it alone, so
- * that what else the machine does falls to both.
+ * What the second side takes longer than the first until the first text, in microseconds: two requests by turns, so that what
+ * else the machine does falls to both.
  */
-export const addedByBudget = async (
+export const addedToFirstText = async (
   sides: [Target, Target],
   current: Case,
   ms: number,
