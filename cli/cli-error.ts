@@ -7,7 +7,7 @@ export const EXIT_CODES = {
 };
 export type ExitCode = Exclude<keyof typeof EXIT_CODES, 0>;
 
-/** Ends the command: main.ts prints the message without a stack trace and sets the exit code. */
+/** Ends the command: `endWith` prints the message without a stack trace and sets the exit code. */
 export class CliError extends Error {
   readonly exitCode: ExitCode;
 
@@ -17,6 +17,13 @@ export class CliError extends Error {
     this.exitCode = exitCode;
   }
 }
+
+/** Ends the process of a command that failed. @throws any error but a CliError */
+export const endWith = (error: unknown): void => {
+  if (!(error instanceof CliError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = error.exitCode;
+};
 
 /** Returns an error for an invalid command line: exit code 2, with a pointer to --help. */
 export const usageError = (message: string, options: { cause?: unknown } = {}): CliError =>

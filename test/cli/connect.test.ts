@@ -5,26 +5,39 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { CliError } from '../../cli/cli-error.ts';
+import { connect as connectClient } from '../../cli/connect-client.ts';
 import { parseModels } from '../../lambdas/catalog/parse-models.ts';
 import { CLIENTS } from '../../lambdas/clients.ts';
 import { listen } from '../../local/loopback.ts';
 import { useRouter } from '../support/local.ts';
 import { modelOn, targetAt } from '../support/models.ts';
-import { runScript } from '../support/run-cli.ts';
+import { type Ended, runScript } from '../support/run-cli.ts';
 
 const runShell = promisify(execFile);
 const router = useRouter();
 const folder = mkdtempSync(join(tmpdir(), 'connect-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const connect = (args: string[], { key = router().key, home = folder } = {}) =>
-  runScript('cli/connect.ts', ['--url', `${router().baseUrl}/v1/`, ...args], {
-    ROUTER_API_KEY: key,
-    HOME: home,
-  });
+const withUrl = (args: string[]) => ['--url', `${router().baseUrl}/v1/`, ...args];
+const connect = async (
+  args: string[],
+  { key = router().key, home = folder } = {},
+): Promise<Ended> => {
+  try {
+    const text = await connectClient(withUrl(args), { env: { ROUTER_API_KEY: key }, home });
+    return { code: 0, out: `${text}\n`, err: '' };
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    return { code: error.exitCode, out: '', err: `${error.message}\n` };
+  }
+};
+/** The same as a process, as `npm run connect` starts it. */
+const connectProcess = (args: string[], key = router().key) =>
+  runScript('cli/connect.ts', withUrl(args), { ROUTER_API_KEY: key, HOME: folder });
 
 describe('connect', () => {
-  test.concurrent.each(Object.keys(CLIENTS))(
+  test.each(Object.keys(CLIENTS))(
     'connect prints a configuration of %s with the address and the model, and without the key',
     async (name) => {
       const { code, out } = await connect([name, '--model', 'borealis/swift-2']);
@@ -44,7 +57,7 @@ describe('connect', () => {
   const files = mkdtempSync(join(tmpdir(), 'connect-'));
   afterAll(() => rmSync(files, { recursive: true }));
 
-  test.concurrent.each([
+  test.each([
     ['codex', '.codex/config.toml'],
     ['opencode', 'opencode.json'],
     ['aider', '.aider.model.metadata.json'],
@@ -62,7 +75,7 @@ describe('connect', () => {
     },
   );
 
-  test.concurrent.each(['claude', 'curl'])(
+  test.each(['claude', 'curl'])(
     'connect --write prints the configuration of %s and states that it has no file',
     async (name) => {
       const { code, out } = await connect([name, '--write', '--folder', files]);
@@ -73,9 +86,9 @@ describe('connect', () => {
   );
 
   test('the example of the help is a valid command', async () => {
-    const { out: help } = await connect(['--help']);
+    const { out: help } = await connectProcess(['--help']);
     const [, words = ''] = /^Example: .*? -- (.+)$/m.exec(help) ?? [];
-    const { code, out } = await connect(words.split(' '));
+    const { code, out } = await connectProcess(words.split(' '));
     expect([code, out]).toEqual([0, expect.stringContaining('ANTHROPIC_BASE_URL')]);
   });
 
@@ -104,7 +117,7 @@ describe('connect', () => {
   });
 
   test('connect --write writes the file of Codex below the home folder', async () => {
-    expect((await connect(['codex', '--write'])).code).toBe(0);
+    expect((await connectProcess(['codex', '--write'])).code).toBe(0);
     const text = readFileSync(join(folder, '.codex/config.toml'), 'utf8');
     expect(text).toContain(`base_url = "${router().baseUrl}/v1"`);
     expect(text).toContain('wire_api = "responses"');
@@ -124,7 +137,7 @@ describe('connect', () => {
   });
 
   test('a wrong key and an address without a router exit with 1', async () => {
-    expect(await connect(['curl'], { key: 'mrk_wrong' })).toMatchObject({
+    expect(await connectProcess(['curl'], 'mrk_wrong')).toMatchObject({
       code: 1,
       err: expect.stringContaining('is invalid'),
     });
@@ -175,7 +188,7 @@ const quotations = (text: string): string[] => [
 ];
 
 describe('a model whose id leaves quotation marks', () => {
-  test.concurrent.each(Object.keys(CLIENTS))(
+  test.each(Object.keys(CLIENTS))(
     'the printed configuration of %s holds the id as a text, and its commands run nothing of it',
     async (name) => {
       const { code, out } = await connect([name, '--url', await listing(HOSTILE)]);
