@@ -22,7 +22,6 @@ export const leadOf = (turns: Turn[]): [lead: Turn[], rest: Turn[]] => {
 
 /** Joins the turns of each run. The blocks of a run are copied once: a turn at a time, 10,000 turns took a second. */
 export const joinRuns = (...conversation: Parameters<typeof runsOf>): Turn[] =>
-  runsOf(...conversation).map((run) => ({
-    ...run[0],
-    blocks: run.flatMap(({ blocks }) => blocks),
-  }));
+  runsOf(...conversation).map((run) =>
+    run.length === 1 ? run[0] : { ...run[0], blocks: run.flatMap(({ blocks }) => blocks) },
+  );

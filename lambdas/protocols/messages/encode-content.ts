@@ -113,7 +113,8 @@ const encodeBlock = (block: Block): Json[] => {
 
 /** A string if the content is one plain text, else blocks; an empty string if no content is left. */
 export const encodeContent = (blocks: Block[]): string | Json[] => {
-  const wire = blocks.flatMap(encodeBlock);
+  const wire: Json[] = [];
+  for (const block of blocks) wire.push(...encodeBlock(block));
   const [first] = wire;
   if (!first) return '';
   const isPlain = wire.length === 1 && first.type === 'text' && Object.keys(first).length === 2;

@@ -72,7 +72,8 @@ const PLACEHOLDER = { role: 'user', content: '(continue)' };
 
 /** False if no content is left, e.g. of a turn that held only thinking of another upstream, and the turn sets no option. */
 const isSent = ({ role, blocks, extras }: Turn): boolean =>
-  encodeContent(blocks) !== '' || (role === 'system' && !isEmpty(extraFieldsFor(NAME, extras)));
+  blocks.some((block) => block.type.startsWith('tool-') || encodeContent([block]) !== '') ||
+  (role === 'system' && !isEmpty(extraFieldsFor(NAME, extras)));
 
 const encodeConversation = (turns: Turn[]): Json[] =>
   mergeTurns(withUniqueCalls(turns.filter(isSent))).map(({ role, blocks, extras }) =>
