@@ -29,14 +29,16 @@ export const setMembers = (received: Json, wanted: Json): Edit[] =>
   });
 
 /** A value that is not written yet with an edit. Of a list, only items are set. */
-export const withEdit = (value: unknown, { path, ...edit }: Edit): unknown => {
-  const [key = '', ...rest] = path;
+const editedFrom = (level: number, value: unknown, edit: Edit): unknown => {
+  const key = edit.path[level] ?? '';
   const copy = (Array.isArray(value) ? [...value] : { ...(value as Json) }) as Json;
-  if (rest.length > 0) copy[key] = withEdit(copy[key], { path: rest, ...edit });
+  if (level + 1 < edit.path.length) copy[key] = editedFrom(level + 1, copy[key], edit);
   else if (edit.remove) delete copy[key];
   else copy[key] = edit.set;
   return copy;
 };
+
+export const withEdit = (value: unknown, edit: Edit): unknown => editedFrom(0, value, edit);
 
 export const withEdits = (value: Json, edits: Edit[]): Json =>
   edits.reduce<Json>((edited, edit) => withEdit(edited, edit) as Json, value);

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../../support/readers.ts';
-import { inside } from './edits.ts';
 import type { Json } from './json.ts';
 import { isSameJson } from './numbers.ts';
 import { type Edit, remove, set } from './splice.ts';
@@ -9,32 +8,30 @@ import { type Edit, remove, set } from './splice.ts';
 const HIDDEN = /cost|byok|billing|account|^(?:provider|organization|__proto__)$/;
 
 /** Removes the members of an object of a response that callers must not see. */
-export const hide = (received: unknown): Edit[] => {
+export const hide = (received: unknown, path: Edit['path'] = []): Edit[] => {
   if (!isRecord(received)) return [];
   const edits: Edit[] = [];
-  for (const name in received) if (HIDDEN.test(name)) edits.push(remove([name]));
+  for (const name in received) if (HIDDEN.test(name)) edits.push(remove([...path, name]));
   return edits;
 };
 
 /** The same at every level of the counts, which have no content. */
-const hideAll = (received: unknown): Edit[] =>
-  isRecord(received)
-    ? [
-        ...hide(received),
-        ...Object.entries(received).flatMap(([name, value]) => inside([name], hideAll(value))),
-      ]
-    : [];
+const addHidden = (edits: Edit[], received: unknown, path: Edit['path']): void => {
+  if (!isRecord(received)) return;
+  edits.push(...hide(received, path));
+  for (const name in received) addHidden(edits, received[name], [...path, name]);
+};
 
-const editsTo = (wanted: unknown, received: unknown, name?: string): Edit[] => {
-  if (isDeepStrictEqual(received, wanted)) return [];
+const addEdits = (edits: Edit[], wanted: unknown, received: unknown, path: Edit['path']): void => {
+  if (received === wanted || isDeepStrictEqual(received, wanted)) return;
   // The input of a call, whose members are the model's.
-  if (name === 'input') return [set([], wanted)];
-  if (isRecord(received) && isRecord(wanted)) return editsOver(received, wanted);
-  const isList = Array.isArray(received) && Array.isArray(wanted);
-  if (isList && received.length === wanted.length) {
-    return wanted.flatMap((item, index) => inside([index], editsTo(item, received[index])));
-  }
-  return isSameJson(received, wanted) ? [] : [set([], wanted)];
+  if (path.at(-1) === 'input') edits.push(set(path, wanted));
+  else if (isRecord(received) && isRecord(wanted)) addEditsOver(edits, received, wanted, path);
+  else if (Array.isArray(received) && Array.isArray(wanted) && received.length === wanted.length) {
+    wanted.forEach((item, index) => {
+      addEdits(edits, item, received[index], [...path, index]);
+    });
+  } else if (!isSameJson(received, wanted)) edits.push(set(path, wanted));
 };
 
 /** Members that are a text or null; others that may be null are objects. */
@@ -44,22 +41,24 @@ const TEXTS = ['content', 'refusal', 'stop_sequence', 'inference_geo', 'service_
 const mayReplaceNull = (name: string, value: unknown): boolean =>
   value === null || (TEXTS.includes(name) ? typeof value === 'string' : isRecord(value));
 
+const addEditsOver = (edits: Edit[], received: Json, wanted: Json, path: Edit['path']): void => {
+  edits.push(...hide(received, path));
+  for (const name in wanted) {
+    const [own, value, place] = [received[name], wanted[name], [...path, name]];
+    if (name === 'usage') addHidden(edits, own, place);
+    if (value === undefined) {
+      if (own !== undefined) edits.push(remove(place));
+    } else if (value !== null) addEdits(edits, value, own, place);
+    else if (!mayReplaceNull(name, own)) edits.push(set(place, null));
+  }
+};
+
 /**
  * What makes a received object of a response say what `wanted` says, at every level; its other members stay, without those
  * that callers must not see. A wanted null keeps what is of the member's type, and undefined removes a member.
  */
 export const editsOver = (received: Json, wanted: Json): Edit[] => {
-  const memberEdits = (name: string, value: unknown): Edit[] => {
-    const own = received[name];
-    if (value === undefined) return own === undefined ? [] : [remove([])];
-    if (value !== null) return editsTo(value, own, name);
-    return mayReplaceNull(name, own) ? [] : [set([], null)];
-  };
-  return [
-    ...hide(received),
-    ...Object.entries(wanted).flatMap(([name, value]) => [
-      ...(name === 'usage' ? inside([name], hideAll(received[name])) : []),
-      ...inside([name], memberEdits(name, value)),
-    ]),
-  ];
+  const edits: Edit[] = [];
+  addEditsOver(edits, received, wanted, []);
+  return edits;
 };
