@@ -1,8 +1,8 @@
-import { type Bytes, encodePieces } from '../../support/bytes.ts';
-import type { Json, JsonSource } from './json.ts';
-import { START } from './outline.ts';
+import type { Bytes } from '../../support/bytes.ts';
+import { oncePer } from '../../support/once-per.ts';
+import { asRecord, type Json, type JsonSource } from './json.ts';
+import { END, NEXT, NODE, type Nodes, START } from './outline.ts';
 import { joinPieces, type Raw, sliceOf } from './raw.ts';
-import { childrenOf } from './splice.ts';
 
 /**
  * Strings are the bulk of an agent's body, and a string of JSON is the same text in every protocol: what is written holds
@@ -12,21 +12,31 @@ import { childrenOf } from './splice.ts';
 /** Characters of a string that takes longer to write than to find. */
 const LONG = 512;
 
-/** Half a surrogate pair, which JSON writes as an escape, before the number of a string. */
-const MARK = '\ud800';
-const MARKS = /"\\ud800(\d+)"/g;
+/** The number of a string behind an escape that JSON.stringify never writes. */
+const markOf = oncePer(new Map<number, object>(), (at) => JSON.rawJSON(`"\\u006d${at}"`));
+const MARKS = /"\\u006d(\d+)"/g;
 
 /** A long string and its place in the received text. */
 type Found = { string: string; start: number; end: number };
 
+/** Values as they are written, from the first to the last; none of an object that lists names which are indices first. */
+const valuesIn = (value: object): unknown[] => {
+  if (Array.isArray(value)) return value;
+  const isOrdered = !/^\d/.test(Object.keys(value)[0] ?? '');
+  return isOrdered ? Object.values(value).filter((member) => member !== undefined) : [];
+};
+
 /** Adds the long strings in the object or the list at `holder`, in their order. */
-const addLong = (source: JsonSource, holder: number, value: unknown, found: Found[]): void => {
-  const members = value as Record<string | number, unknown>;
-  for (const { key, node, end } of childrenOf(source, holder, LONG)) {
-    const member = members[key];
-    if (typeof member !== 'string') addLong(source, node, member, found);
-    else if (member.length >= LONG) {
-      found.push({ string: member, start: source.nodes[node + START] ?? 0, end });
+const addLong = (nodes: Nodes, holder: number, value: object, found: Found[]): void => {
+  const values = valuesIn(value);
+  const last = nodes[holder + NEXT] ?? 0;
+  for (let node = holder + NODE, index = 0; node < last; node = nodes[node + NEXT] ?? last) {
+    const [start = 0, end = 0, member] = [nodes[node + START], nodes[node + END], values[index]];
+    index += 1;
+    if (end - start < LONG) continue;
+    if (typeof member === 'object') addLong(nodes, node, member ?? {}, found);
+    else if (typeof member === 'string' && member.length >= LONG) {
+      found.push({ string: member, start, end });
     }
   }
 };
@@ -54,19 +64,17 @@ const createFinder = (found: Found[]) => {
   };
 };
 
-type Marking = { find: ReturnType<typeof createFinder>; isMarkable: boolean };
+type Find = ReturnType<typeof createFinder>;
 
-const markString = (string: string, marking: Marking): string => {
-  const number = string.length < LONG ? undefined : marking.find(string);
-  if (number !== undefined) return MARK + number;
-  marking.isMarkable &&= string.isWellFormed();
-  return string;
+const markString = (string: string, find: Find): unknown => {
+  const number = string.length < LONG ? undefined : find(string);
+  return number === undefined ? string : markOf(number);
 };
 
-const markList = (items: unknown[], marking: Marking): unknown[] => {
+const markList = (items: unknown[], find: Find): unknown[] => {
   let list = items;
   for (let index = 0; index < items.length; index += 1) {
-    const marked = markIn(items[index], marking);
+    const marked = markIn(items[index], find);
     if (marked === items[index]) continue;
     if (list === items) list = [...items];
     list[index] = marked;
@@ -74,11 +82,10 @@ const markList = (items: unknown[], marking: Marking): unknown[] => {
   return list;
 };
 
-const markMembers = (members: Json, marking: Marking): Json => {
+const markMembers = (members: Json, find: Find): Json => {
   let object = members;
   for (const name in members) {
-    marking.isMarkable &&= name.isWellFormed();
-    const marked = markIn(members[name], marking);
+    const marked = markIn(members[name], find);
     if (marked === members[name]) continue;
     if (object === members) object = { ...members };
     object[name] = marked;
@@ -87,20 +94,17 @@ const markMembers = (members: Json, marking: Marking): Json => {
 };
 
 /** A value with marks for the strings that are found, which copies only what holds one. JSON.stringify asks a function slowly. */
-const markIn = (value: unknown, marking: Marking): unknown => {
-  if (typeof value === 'string') return markString(value, marking);
+const markIn = (value: unknown, find: Find): unknown => {
+  if (typeof value === 'string') return markString(value, find);
   if (typeof value !== 'object' || value === null || JSON.isRawJSON(value)) return value;
-  return Array.isArray(value) ? markList(value, marking) : markMembers(value as Json, marking);
+  return Array.isArray(value) ? markList(value, find) : markMembers(value as Json, find);
 };
 
 /** The JSON of an object, with each long string that `source` has as it was received there. */
 export const moveStrings = (value: Json, source: JsonSource): Bytes => {
   const found: Found[] = [];
-  addLong(source, 0, source.value, found);
-  const marking: Marking = { find: createFinder(found), isMarkable: true };
-  const marked = JSON.stringify(markIn(value, marking));
-  // Half a pair, which only the arguments of a call can hold, looks like a mark.
-  if (!marking.isMarkable) return encodePieces([JSON.stringify(value)]);
+  addLong(source.nodes, 0, asRecord(source.value) ?? {}, found);
+  const marked = JSON.stringify(markIn(value, createFinder(found)));
   const pieces: Raw[] = [];
   let written = 0;
   for (const { index, 0: mark, 1: number } of marked.matchAll(MARKS)) {

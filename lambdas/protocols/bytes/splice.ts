@@ -90,11 +90,8 @@ const isHolder = ({ raw }: Written, start: number): boolean => {
   return code === OPEN_OBJECT || code === OPEN_LIST;
 };
 
-/**
- * What is in an object or a list, of at least so many bytes. A name takes longer to read than to pass over: it is empty where it
- * has fewer than `letters`.
- */
-export const childrenOf = (text: Written, holder: number, least = 0, letters = 0): Child[] => {
+/** What is in an object or a list. A name takes longer to read than to pass over: it is empty where it has fewer than `letters`. */
+export const childrenOf = (text: Written, holder: number, letters = 0): Child[] => {
   const { nodes } = text;
   const last = numberAt(nodes, holder, NEXT);
   const children: Child[] = [];
@@ -102,7 +99,6 @@ export const childrenOf = (text: Written, holder: number, least = 0, letters = 0
   for (let node = holder + NODE; node < last; node = numberAt(nodes, node, NEXT)) {
     index += 1;
     const [value, end] = [numberAt(nodes, node, START), numberAt(nodes, node, END)];
-    if (end - value < least) continue;
     const name = numberAt(nodes, node, NAME);
     if (name === -1) children.push({ node, key: index, start: value, end });
     else {
@@ -126,7 +122,7 @@ const cutWithin = (text: Written, holder: number, within: Node, cuts: Cut[]): vo
     letters = Math.min(letters, String(key).length);
     removes ||= edit?.remove === true;
   }
-  const children = childrenOf(text, holder, 0, letters);
+  const children = childrenOf(text, holder, letters);
   for (const { key, node, end } of children) {
     const inner = within.inner.get(key);
     if (!inner) continue;

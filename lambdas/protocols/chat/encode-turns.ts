@@ -114,9 +114,8 @@ const encodeResult = (result: ToolResultBlock): Json => {
 };
 
 const attachmentsOf = ({ callId, content }: ToolResultBlock): Json[] => {
-  const media = encodeParts(content.filter(isMedia));
   const label = `Attached to the result of tool call ${callId}:`;
-  return media.length > 0 ? [{ type: 'text', text: label }, ...media] : [];
+  return [{ type: 'text', text: label }, ...encodeParts(content.filter(isMedia))];
 };
 
 const encodeUser = (turn: Turn, sameProtocol: boolean): Json | undefined => {
@@ -138,7 +137,7 @@ const encodeResults = (run: Turn[]): Json[] => {
     for (const block of blocks) {
       if (!isResult(block)) continue;
       messages.push(encodeResult(block));
-      attached.push(...attachmentsOf(block));
+      if (block.content.some(isMedia)) attached.push(...attachmentsOf(block));
     }
   }
   if (attached.length > 0) messages.push({ role: 'user', content: attached });

@@ -99,6 +99,7 @@ export const keptThinking = (
   if (origin === undefined) return block;
   // Chat callers send thinking without a signature; chat upstreams accept it, others omit it.
   if (block.signature === undefined) return origin === NO_ORIGIN ? undefined : block;
+  if (!block.signature.startsWith(origin, 'mrs1.'.length)) return undefined;
   const [, issuer, signature] = TAG.exec(block.signature) ?? [];
   if (issuer !== origin) return undefined;
   const { signature: _, ...bare } = block;
@@ -109,9 +110,9 @@ const stripTurn = (turn: Turn, origin: string): Turn =>
   turn.blocks.some(isThinking)
     ? {
         ...turn,
-        blocks: turn.blocks.flatMap((block) =>
-          isThinking(block) ? (keptThinking(block, origin) ?? []) : block,
-        ),
+        blocks: turn.blocks
+          .map((block) => (isThinking(block) ? keptThinking(block, origin) : block))
+          .filter((block) => block !== undefined),
       }
     : turn;
 

@@ -51,14 +51,29 @@ test('each long string of a large body is written in its order as it was receive
   );
 });
 
-test.each([{ half: '\ud8000' }, { '\ud8000': 'half' }])(
-  'half a surrogate pair in the arguments of a call, %o, stands for no other string',
-  (half) => {
+test.each([{ half: '\ud8000' }, { '\ud8000': 'half' }, { m0: '\\u006d0' }, { '"\\u006d0"': 'm0' }])(
+  'a short text in the arguments of a call, %o, stands for no other string',
+  (short) => {
     const source = parseJsonObject(`{"long":${PADDING}}`, 70_011);
-    const value = { half, long: `字${'x'.repeat(70_000)}` };
+    const value = { short, long: `字${'x'.repeat(70_000)}` };
     expect(textOf(encodeJson(value, source)) === JSON.stringify(value)).toBe(true);
   },
 );
+
+test('long strings of an object whose names are indices, or that holds nothing under a name, stay at their names', () => {
+  const [first, second, last] = ['a', 'b', 'c'].map((letter) => `字${letter.repeat(600)}`);
+  const text = `{"list":[{"z":${JSON.stringify(first)},"1":${JSON.stringify(second)}}],"p":${PADDING}}`;
+  const utf8 = Buffer.from(text);
+  for (const raw of [text, utf8]) {
+    const source = parseJsonObject(raw, utf8.length);
+    expect(textOf(encodeJson({ of: source.value }, source))).toBe(
+      JSON.stringify({ of: JSON.parse(text) }),
+    );
+  }
+  const parsed = parseJsonObject(`{"a":${JSON.stringify(last)},"p":${PADDING}}`, utf8.length);
+  const value = { none: undefined, ...(parsed.value as object) };
+  expect(textOf(encodeJson(value, { ...parsed, value }))).toBe(JSON.stringify(value));
+});
 
 /** A conversation of 2 MB, and what a chat upstream gets of it. */
 const converse = async (path: string, body: string) => {
