@@ -1,8 +1,8 @@
-import { asRecord, type Json, type JsonSource } from '../protocols/bytes/json.ts';
+import { asArray, asRecord, type Json, type JsonSource } from '../protocols/bytes/json.ts';
 import { withWrittenNumbers } from '../protocols/bytes/numbers.ts';
-import { type Limits, type Nodes, outlineOf } from '../protocols/bytes/outline.ts';
-import { parseBytes } from '../protocols/bytes/parse-bytes.ts';
+import { type Limits, type Nodes, OPEN_OBJECT, outlineOf } from '../protocols/bytes/outline.ts';
 import { type Raw, textAt } from '../protocols/bytes/raw.ts';
+import { childrenOf } from '../protocols/bytes/splice.ts';
 import { type ApiError, invalidRequest } from '../support/errors.ts';
 
 export const invalidBody = (
@@ -58,6 +58,35 @@ const cleaned = (value: unknown, cleaning: Cleaning): number => {
     } else count += 1 + cleaned(object[name], cleaning);
   }
   return count;
+};
+
+/** Bytes of a list whose items are parsed one by one: a text of all gets new pages, which the system has to clear. */
+const LARGE_LIST = 32_768;
+
+type Placed = { name: string | number; index: number; value: unknown };
+
+/**
+ * Parses the objects in the large lists of an object alone, and the rest with `{}` for each of them, which is JSON if and
+ * only if the whole is. @throws SyntaxError
+ */
+const parseBytes = (raw: Buffer, nodes: Nodes): unknown => {
+  const members = raw.length > LARGE_LIST ? childrenOf({ raw, nodes }, 0) : [];
+  // Of a repeated name only the last value is read.
+  const isPlain = new Set(members.map(({ key }) => key)).size === members.length;
+  const placed: Placed[] = [];
+  let [rest, from] = ['', 0];
+  for (const { key: name, node, start: first, end: last } of isPlain ? members : []) {
+    if (last - first < LARGE_LIST) continue;
+    for (const { key: index, start, end } of childrenOf({ raw, nodes }, node)) {
+      if (typeof index === 'string' || raw[start] !== OPEN_OBJECT) continue;
+      placed.push({ name, index, value: JSON.parse(raw.toString('utf8', start, end)) });
+      rest += `${raw.toString('utf8', from, start)}{}`;
+      from = end;
+    }
+  }
+  const value = JSON.parse(rest + raw.toString('utf8', from));
+  for (const { name, index, value: item } of placed) asArray((value as Json)[name])[index] = item;
+  return value;
 };
 
 const parse = (raw: Raw, nodes: Nodes, text: string | undefined): unknown => {

@@ -1,7 +1,9 @@
+import { createCountedMeters } from '#late/counted-meters';
 import { createLeases } from '#late/leases';
 import { createReap } from '#late/sharding';
 import { atFirstCall } from '../../support/at-first-call.ts';
 import { HOUR_MS, MINUTE_MS } from '../../support/clock.ts';
+import type { Lease } from '../budget-store.ts';
 import type {
   EndedPeriod,
   MeterStore,
@@ -10,10 +12,9 @@ import type {
   ReservedUnits,
 } from '../meter-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
+import type { CountedMeters, Verbs } from './budgets/counted-meters.ts';
 import type { Leases } from './budgets/leases.ts';
-import { withCounted } from './budgets/with-counted.ts';
 import { expiring } from './item-write.ts';
-
 import { createSettleGroups } from './meter-groups.ts';
 import {
   endedPeriodsIn,
@@ -172,6 +173,29 @@ const createEndKey = (table: Table) => async (meterId: string, keyId: string, en
 };
 
 type Options = TableOptions & { sharding?: Sharding };
+
+/** Requests under budgets of users and sessions go through their meters, which are created for the first of them. */
+const withCounted = (meters: Verbs, table: Table): Verbs => {
+  let created: CountedMeters | undefined;
+  const counted = (): CountedMeters => {
+    created ??= createCountedMeters(meters, table);
+    return created;
+  };
+  const isCounted = <Unit extends ReservedUnit>(unit: Unit): unit is Unit & { lease: Lease } =>
+    unit.lease?.counters !== undefined;
+  const settle = (verb: 'charge' | 'refund' | 'withdraw') => (unit: ReservedUnit) =>
+    isCounted(unit) ? counted()[verb](unit) : meters[verb](unit);
+  return {
+    reserve: (one) => (isCounted(one) ? counted().reserve(one) : meters.reserve(one)),
+    reserveUnconfirmed: (one) =>
+      isCounted(one) ? counted().reserveUnconfirmed(one) : meters.reserveUnconfirmed(one),
+    changeLease: (unit, ...change) =>
+      (isCounted(unit) ? counted() : meters).changeLease(unit, ...change),
+    charge: settle('charge'),
+    refund: settle('refund'),
+    withdraw: settle('withdraw'),
+  };
+};
 
 /** What requests need of the meters; the router's bundle has no other part of them. */
 export const createDynamoRequestMeters = ({
