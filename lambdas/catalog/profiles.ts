@@ -14,7 +14,12 @@ import {
  * (docs/providers.md#profiles). The name is that of the first model of a generation.
  */
 const MARKED = { cacheMarks: '5m' } as const;
-const EARLY_CLAUDE: Profile = { ...MARKED, thinking: ['enabled', 'disabled'], effort: [] };
+const EARLY_CLAUDE: Profile = {
+  ...MARKED,
+  thinking: ['enabled', 'disabled'],
+  effort: [],
+  temperatureWithTopP: false,
+};
 const CLAUDE_5: Profile = {
   ...MARKED,
   thinking: ['adaptive', 'disabled'],
@@ -68,6 +73,7 @@ export const PRESETS = {
   'claude-4.6': {
     ...MARKED,
     thinking: ['adaptive', 'enabled', 'disabled'],
+    temperatureWithTopP: false,
     effort: ['low', 'medium', 'high', 'max'],
     prefill: false,
   },
@@ -146,6 +152,7 @@ const Members = z.strictObject({
   effortWithTools: z.optional(z.boolean()),
   sampling: z.optional(z.array(z.enum(SAMPLING_FIELDS))),
   samplingWithEffort: z.optional(z.boolean()),
+  temperatureWithTopP: z.optional(z.boolean()),
   forcedTool: z.optional(z.boolean()),
   stop: z.optional(z.boolean()),
   parallelTools: z.optional(z.boolean()),

@@ -14,6 +14,7 @@ import {
   type SamplingField,
 } from './profile.ts';
 import type { UpstreamProtocolName } from './protocol-name.ts';
+import { sharedLosses } from './shared-members.ts';
 
 /** A request that fits a target, and the caller's fields whose meaning it lost on the way. */
 export type Fitted = { request: GenerationRequest; dropped: string[] };
@@ -51,9 +52,16 @@ export const thinksAt = ({ reasoning }: GenerationRequest): boolean => {
 
 const acceptedFields = (
   request: GenerationRequest,
-  { sampling, samplingWithEffort }: Profile,
-): readonly SamplingField[] | undefined =>
-  samplingWithEffort === false && thinksAt(request) ? [] : sampling;
+  { sampling, samplingWithEffort, temperatureWithTopP }: Profile,
+): readonly SamplingField[] | undefined => {
+  if (samplingWithEffort === false && thinksAt(request)) return [];
+  const { temperature, topP } = request;
+  if (temperatureWithTopP !== false || temperature === undefined || topP === undefined) {
+    return sampling;
+  }
+  const accepted = sampling ?? SAMPLING_FIELDS;
+  return accepted.includes('temperature') ? accepted.filter((name) => name !== 'top_p') : accepted;
+};
 
 /** Removes the sampling fields that the model rejects; one that states the default is not a loss. */
 const fitSampling = (request: GenerationRequest, profile: Profile): Fitted => {
@@ -237,7 +245,10 @@ export const lossesOn = (
 ): string[] =>
   request.extras.protocol === protocol
     ? cacheLosses(received, forms.profile, turns)
-    : lossesBeyond(protocol, request, received, forms);
+    : [
+        ...lossesBeyond(protocol, request, received, forms),
+        ...sharedLosses(protocol, request, forms.profile.hintsWithout),
+      ];
 
 // --- all ---
 

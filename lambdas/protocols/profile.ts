@@ -14,6 +14,8 @@ export type Profile = {
   sampling?: readonly SamplingField[] | undefined;
   /** Whether they are accepted next to an effort other than `none`. */
   samplingWithEffort?: boolean | undefined;
+  /** Whether a request may state both `temperature` and `top_p`; else the latter is left out. */
+  temperatureWithTopP?: boolean | undefined;
   /** Whether the choice may force a tool. */
   forcedTool?: boolean | undefined;
   /** Whether a request may name sequences that end the response. */
@@ -97,13 +99,19 @@ export const CACHE_FIELDS = [
 ] as const;
 export type CacheField = (typeof CACHE_FIELDS)[number];
 
-/** Members of a tool that a model answers without, too. */
-export const HINTS = [
+/** Members that a model answers without, too: those of a tool, and of a request. */
+export const TOOL_HINTS = [
   'eager_input_streaming',
   'input_examples',
   'defer_loading',
   'strict',
 ] as const;
+export const REQUEST_HINTS = [
+  ...['user', 'safety_identifier', 'seed', 'service_tier', 'store', 'verbosity'],
+  /** Only where it is 1. */
+  'n',
+] as const;
+export const HINTS = [...TOOL_HINTS, ...REQUEST_HINTS];
 
 /** How servers of chat name the thinking of an earlier response. */
 export const EARLIER_THINKING = ['reasoning_content', 'reasoning', 'reasoning_details'];

@@ -61,6 +61,21 @@ export const sharedFor = (
   return written;
 };
 
+/** The members that a target of `to` rejects, by their paths in the request of another protocol. */
+export const sharedLosses = (
+  to: UpstreamProtocolName,
+  { chatFields, extras }: GenerationRequest,
+  rejected: readonly string[] = [],
+): string[] => {
+  const fields = chatFields ?? extraFieldsFor('chat', extras);
+  return SHARED.flatMap(({ usual = [], isLabel, ...paths }) => {
+    const [name] = paths.chat;
+    const isSent = rejected.includes(name) && paths[to] !== undefined && fields[name] != null;
+    if (!isSent || isLabel || usual.includes(fields[name])) return [];
+    return [(extras.protocol === 'responses' ? paths.responses : undefined)?.join('.') ?? name];
+  });
+};
+
 /** The rows of the ledger for the shared members of a protocol's requests, or for those inside the member `parent`. */
 export const sharedPaths = (from: CallerProtocolName, parent?: string) =>
   SHARED.flatMap(({ usual = [], isLabel, ...paths }) => {

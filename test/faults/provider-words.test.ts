@@ -635,6 +635,30 @@ const ROWS: Record<string, Row> = {
     sent: {},
     dropped: 'reasoning.effort',
   },
+  "Anthropic's, of both a temperature and top_p": {
+    words:
+      '`temperature` and `top_p` cannot both be specified for this model. Please use only one.',
+    isRejected: (request) => has('temperature')(request) && has('top_p')(request),
+    protocol: 'messages',
+    fields: { temperature: 0.2, top_p: 0.9 },
+    sent: { temperature: 0.2, top_p: undefined },
+    dropped: 'top_p',
+  },
+  "a gateway's before Bedrock, of both a temperature and top_p": {
+    words: {
+      error: {
+        message:
+          'litellm.BadRequestError: BedrockException - {"message":"The model returned the following errors: `temperature` and `top_p` cannot both be specified for this model. Please use only one."}. Received Model Group=bedrock-claude-sonnet-4-5\nAvailable Model Group Fallbacks=None',
+        type: null,
+        param: null,
+        code: '400',
+      },
+    },
+    isRejected: (request) => has('temperature')(request) && has('top_p')(request),
+    fields: { temperature: 0.2, top_p: 0.9 },
+    sent: { temperature: 0.2, top_p: undefined },
+    dropped: 'top_p',
+  },
   "Google's, of keywords of a schema": {
     words: {
       error: {

@@ -138,6 +138,9 @@ const ofSampling = (wire: Wire, { hasSampling }: Generation): Refusal => {
   const [field] = fields;
   if (field === undefined) return undefined;
   if (!hasSampling) return `\`${field}\` is deprecated for this model.`;
+  if (fields.includes('temperature') && fields.includes('top_p')) {
+    return '`temperature` and `top_p` cannot both be specified for this model. Please use only one.';
+  }
   const thinks = wire.thinking !== undefined && wire.thinking.type !== 'disabled';
   if (thinks && wire.temperature !== undefined && wire.temperature !== 1) {
     return '`temperature` may only be set to 1 when thinking is enabled.';

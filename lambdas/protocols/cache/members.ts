@@ -72,6 +72,10 @@ type Path = Edit['path'];
 /** What the members about caches are never in: values of the caller's own. */
 const OPAQUE = ['input', 'input_schema', 'arguments', 'parameters', 'schema', 'metadata'];
 
+/** Whether a hint may be at a path: in a request, in its `text` or in a tool. */
+const isHint = ([first, ...rest]: Path, value: unknown): boolean =>
+  first === 'tools' || first === 'text' || (rest.length === 0 && (first !== 'n' || value === 1));
+
 /** Removes the members about caches, and the hints, that the target rejects from a request of its protocol. */
 export const rejectedMembers = (wire: unknown, profile: Profile, path: Path = []): Edit[] => {
   const { cacheWithout = [], hintsWithout = [] } = profile;
@@ -81,7 +85,7 @@ export const rejectedMembers = (wire: unknown, profile: Profile, path: Path = []
     const at = [...path, Array.isArray(wire) ? Number(name) : name];
     const isOfCaches = path.at(-1) === 'cache_control' || name.includes('cache');
     if (isOfCaches && cacheWithout.includes(name)) return [remove(at)];
-    if (path[0] === 'tools' && hintsWithout.includes(name)) return [remove(at)];
+    if (isHint(at, value) && hintsWithout.includes(name)) return [remove(at)];
     return OPAQUE.includes(name) ? [] : rejectedMembers(value, profile, at);
   });
 };

@@ -59,13 +59,14 @@ export const withFittingCallIds = (
 
 // --- roles ---
 
-const SPOKEN = ['user', 'assistant'];
+const RESULTS = ['tool', 'function'];
+const roleOf = ({ role }: Json = {}): unknown => (role === 'developer' ? 'system' : role);
 
-export const repeatsRole = ({ role }: Json, index: number, messages: Json[]): boolean =>
-  SPOKEN.includes(String(role)) && messages[index - 1]?.role === role;
+export const repeatsRole = (message: Json, index: number, messages: Json[]): boolean =>
+  !RESULTS.includes(String(message.role)) && roleOf(message) === roleOf(messages[index - 1]);
 
 export const followsResult = ({ role }: Json, index: number, messages: Json[]): boolean =>
-  role === 'user' && messages[index - 1]?.role === 'tool';
+  role === 'user' && RESULTS.includes(String(messages[index - 1]?.role));
 
 // --- texts ---
 

@@ -91,25 +91,21 @@ const fitMetadata = (request: GenerationRequest, profile: Profile): Fitted => {
 
 const isOfOneRole = (last: Turn, next: Turn): boolean => last.role === next.role;
 
-/** The system prompt before the conversation, as one turn or as the user's; later ones are marked turns of the user. */
+/** The system prompt before the conversation, as one turn or as the beginning of the user's; later ones are marked turns of the user. */
 const fitSystemTurns = (turns: Turn[], { systemTurns }: Profile): Turn[] => {
-  if (systemTurns === undefined) return turns;
   const [lead, rest] = leadOf(turns);
-  const role = systemTurns === 'none' ? 'user' : 'system';
-  const spoken = lead.map((turn) => ({ ...turn, role }) as const);
-  return [...joinRuns(spoken, isOfOneRole), ...rest.map(asReminder)];
+  const isSpoken = systemTurns === 'none' && lead.length > 0;
+  const spoken = lead.map((turn): Turn => ({ ...turn, role: 'user' }));
+  const first = isSpoken ? [...spoken, ...rest.slice(0, 1)] : lead;
+  return [...joinRuns(first, isOfOneRole), ...rest.slice(isSpoken ? 1 : 0).map(asReminder)];
 };
 
 /** The turns in the roles and the order that the target's template takes. */
 const fitTurns = (request: GenerationRequest, profile: Profile): Fitted => {
   const { turns: order, systemTurns } = profile;
-  if (order === undefined && systemTurns === undefined) return { request, dropped: [] };
-  const turns = fitSystemTurns(request.turns, profile);
-  const isJoined = order === 'alternating' || systemTurns === 'none';
-  return {
-    request: { ...request, turns: isJoined ? joinRuns(turns, isOfOneRole) : turns },
-    dropped: [],
-  };
+  const fitted = systemTurns ? fitSystemTurns(request.turns, profile) : request.turns;
+  const turns = order === 'alternating' ? joinRuns(fitted, isOfOneRole) : fitted;
+  return { request: turns === request.turns ? request : { ...request, turns }, dropped: [] };
 };
 
 /** The request as the target's model accepts it. */

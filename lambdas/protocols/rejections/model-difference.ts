@@ -12,6 +12,7 @@ export type ModelDifference =
         | 'effortWithTools'
         | 'forcedTool'
         | 'samplingWithEffort'
+        | 'temperatureWithTopP'
         | 'customTools'
         | 'stop'
         | 'streamOptions'

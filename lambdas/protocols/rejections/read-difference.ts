@@ -108,6 +108,7 @@ const RULES: Rule[] = [
   [/unknown variant (?:minimal|xhigh|max), expected one of (.{1,100})/, effortOnly],
   // One generation of a vendor rejects them together.
   [/(?:temperature|top_[pk]) is deprecated for this model/, () => NO_SAMPLING],
+  [/temperature and top_p cannot both be/, () => ({ member: 'temperatureWithTopP', is: false })],
   // Of a tool of another type than `function`.
   [
     /function is a required property\b.{1,40}\btools\b|\bkey function not found/,

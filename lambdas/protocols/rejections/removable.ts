@@ -1,5 +1,5 @@
 import { asArray, asRecord, type Json } from '../bytes/json.ts';
-import { EARLIER_THINKING, HINTS, type SamplingField } from '../profile.ts';
+import { EARLIER_THINKING, REQUEST_HINTS, type SamplingField, TOOL_HINTS } from '../profile.ts';
 import type { ModelDifference } from './model-difference.ts';
 
 type TokensField = 'max_tokens' | 'max_completion_tokens';
@@ -86,7 +86,7 @@ const REMOVABLE: Removable[] = [
   ...['prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention'].map((name) =>
     own(name, { member: 'cache', without: [name] }),
   ),
-  ...HINTS.map(
+  ...TOOL_HINTS.map(
     (name): Removable => ({
       spelled: `(?:tools[\\w.[\\]]{0,40}\\.)?${anyCase(name)}`,
       differenceIn: ({ tools }) =>
@@ -121,6 +121,12 @@ const REMOVABLE: Removable[] = [
         ? { member: 'reasoningHistory', is: 'refused' }
         : undefined,
   },
+  ...REQUEST_HINTS.map(
+    (name): Removable => ({
+      spelled: `(?:text\\.)?${anyCase(name)}`,
+      differenceIn: () => ({ member: 'hints', without: [name] }),
+    }),
+  ),
 ];
 
 // --- the words of a refusal, around the name ---

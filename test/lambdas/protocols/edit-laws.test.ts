@@ -36,7 +36,7 @@ const TOUCHED = {
     ...['logprobs', 'top_logprobs', 'metadata', 'reasoning_effort', 'user', 'stop'],
     ...['response_format', 'tools', 'functions', 'tool_choice', 'function_call'],
     ...['parallel_tool_calls', 'messages', 'cache_control', 'prompt_cache_key'],
-    ...['prompt_cache_options', 'prompt_cache_retention'],
+    ...['prompt_cache_options', 'prompt_cache_retention', 'seed', 'n', 'verbosity'],
   ],
   messages: [
     ...['*', 'safeguards', 'model', 'stream', 'max_tokens', 'thinking', 'context_management'],
@@ -46,6 +46,7 @@ const TOUCHED = {
   responses: [
     ...['model', 'stream', 'store', 'include', 'max_output_tokens', 'temperature', 'top_p'],
     ...['parallel_tool_calls', 'reasoning', 'tools', 'tool_choice', 'input', 'prompt_cache_key'],
+    ...['user', 'text'],
   ],
 };
 const ORIGIN = 'aaaaaaaaaaaa';
@@ -66,6 +67,8 @@ const target: fc.Arbitrary<WireTarget> = fc
         ['top_k' as const, 'logprobs' as const],
       ),
       forcedTool: fc.constant(false),
+      temperatureWithTopP: fc.constant(false),
+      hintsWithout: fc.constant(['user', 'seed', 'n', 'verbosity', 'strict']),
       content: fc.constant('text' as const),
       streamOptions: fc.constant(false),
       schemaWithout: fc.constant(['description', 'x_new', 'properties']),
