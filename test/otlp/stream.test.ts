@@ -33,9 +33,11 @@ const readStream = async () => {
   }));
 };
 
+let calls = 0;
 /** Calls the shipped function in a process, as Lambda does with a batch of its stream. */
 const callFunction = async (records: object[], endpoint: string) => {
-  const event = join(folder, 'event.json');
+  calls += 1;
+  const event = join(folder, `event-${calls}.json`);
   writeFileSync(event, JSON.stringify({ Records: records }));
   const script = `require(${JSON.stringify(file)}).handler(require(${JSON.stringify(event)}))
     .catch((error) => { console.error(error.message); process.exitCode = 1; })`;
@@ -158,7 +160,8 @@ test('a record of a clock that is ahead, or was set back while the request ran, 
 
 type Answer = Parameters<Awaited<ReturnType<typeof startCollector>>['answerWith']>[0];
 
-test.each<[string, Answer]>([
+// Two of them wait for the function's ten seconds.
+test.concurrent.each<[string, Answer]>([
   ['a status of 503', (response) => response.writeHead(503).end()],
   ['a status of 401', (response) => response.writeHead(401).end()],
   ['another address', (response) => response.writeHead(307, { location: '/v2' }).end()],
