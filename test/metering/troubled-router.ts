@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { createCatalog } from '../../lambdas/catalog/catalog.ts';
 import { createRouter } from '../../lambdas/create-router.ts';
 import { createDynamoStores } from '../../lambdas/stores/dynamo/stores.ts';
-import { systemClock } from '../../lambdas/support/clock.ts';
+import { type Clock, systemClock } from '../../lambdas/support/clock.ts';
 import { createLog, type Log } from '../../lambdas/support/log.ts';
 import { startServer } from '../../lambdas/web/server.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
@@ -17,16 +17,18 @@ import { type LogLine, parseLine } from '../support/log-line.ts';
 import { startDynamoProxy } from './dynamo-proxy.ts';
 import { testModels } from './test-models.ts';
 
-type TroubledOptions = { patience?: number; log?: Log; now?: () => number };
+type TroubledOptions = { patience?: number; log?: Log; now?: () => number; slowness?: number };
 
 /**
  * A router whose connection to its table can fail, and a healthy one on the same table. `patience` is the milliseconds
  * of one call of the table; AWS's second unless given. `lines` stay empty where a log is given. `now` is the router's
- * time, the system's unless given.
+ * time, the system's unless given. `slowness` is how many times as long each of its timers lasts, where a test holds
+ * calls for longer than it waits for them.
  */
 export const startTroubledRouter = async ({
   patience,
   now = systemClock.now,
+  slowness = 1,
   ...given
 }: TroubledOptions = {}) => {
   const healthy = await startOnDynamo({ catalog: testModels() }, startWatched);
@@ -34,7 +36,10 @@ export const startTroubledRouter = async ({
   const client = createLocalDynamoClient(proxy.url, patience);
   const lines: LogLine[] = [];
   let ahead = 0;
-  const clock = { ...systemClock, now: () => now() + ahead };
+  const clock: Clock = {
+    now: () => now() + ahead,
+    after: (ms, action) => systemClock.after(ms * slowness, action),
+  };
   const ownLog = createLog((line) => {
     watchLine(line);
     lines.push(parseLine(line));

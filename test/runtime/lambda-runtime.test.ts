@@ -98,7 +98,9 @@ describe.skipIf(missing !== undefined)("the shipped bundle under AWS's runtime c
       expect(headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' });
       await whole.text;
       expect(gunzipSync(Buffer.concat(whole.chunks)).toString()).toMatch(/data: \[DONE\]\n\n$/);
-      expect(whole.chunks.length).toBeGreaterThan(3);
+      // What gzip ends each flush with; a busy machine reads several chunks at once.
+      const flushes = Buffer.concat(whole.chunks).toString('latin1').split('\0\0\xff\xff');
+      expect(flushes.length).toBeGreaterThan(4);
       local.upstreams.inject({ fault: { kind: 'truncate', after: 4 } });
       const broken = running.invoke(event(CHAT, asked));
       await broken.text;

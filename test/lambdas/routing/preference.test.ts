@@ -106,9 +106,11 @@ const countSlow = async (model: string, name = '', router?: Router) => {
 };
 
 test('sessions of a model without a preference are shared by weight, and the record says so', async () => {
-  const slow = await countSlow('weights');
-  expect(slow).toBeGreaterThan(3);
-  expect(slow).toBeLessThan(13);
+  let slow = 0;
+  for (const name of ['', 'second ', 'third ']) slow += await countSlow('weights', name);
+  // Four standard deviations from 24 of 48: the key, which is random, decides with the session.
+  expect(slow).toBeGreaterThan(10);
+  expect(slow).toBeLessThan(38);
   expect((await ask('weights', 'any')).why).toBe(
     'The session of the request falls to it by the weights of its tier.',
   );
