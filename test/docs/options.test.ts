@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { COMMANDS } from '../../cli/commands.ts';
@@ -30,19 +30,21 @@ const optionsIn = (code: string): string[] =>
 
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
 
-/** The sources of the program that a script runs: its file, and those of the folder of the same name. */
+const sourcesIn = (folder: string): string[] =>
+  existsSync(join(root, folder))
+    ? readdirSync(join(root, folder))
+        .filter((name) => name.endsWith('.ts'))
+        .map((name) => `${folder}/${name}`)
+    : [];
+
+/** The sources of the program that a script runs: its file, those of the folder of the same name, and those named after it. */
 const sourcesOf = (script: string): string => {
   const [entry = ''] = (scripts[script] ?? '').match(/\S+\.ts$/) ?? [];
   if (entry === '') return '';
-  const folder = script === 'start' ? 'local' : entry.replace(/(?:\/main)?\.ts$/, '');
-  const others = (() => {
-    try {
-      return readdirSync(join(root, folder)).filter((name) => name.endsWith('.ts'));
-    } catch {
-      return [];
-    }
-  })();
-  return [entry, ...others.map((name) => `${folder}/${name}`)].map(read).join('\n');
+  const name = entry.replace(/(?:\/main)?\.ts$/, '');
+  const own = sourcesIn(script === 'start' ? 'local' : name);
+  const named = sourcesIn(dirname(entry)).filter((path) => path.startsWith(`${name}-`));
+  return [entry, ...own, ...named].map(read).join('\n');
 };
 
 const reads = (sources: string, option: string): boolean =>
