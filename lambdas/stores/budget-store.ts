@@ -68,6 +68,10 @@ export type Lease = {
   replaced?: readonly number[];
 };
 
+/** The value of a change of a lease to `to`: a nano more for each such value that it was before. */
+export const leaseAfter = (lease: Pick<Lease, 'replaced'>, to: number): number =>
+  lease.replaced?.includes(to) ? leaseAfter(lease, to + 1) : to;
+
 /** The budget of a user or a session, and what a request has leased of it. */
 export type Counter = {
   /** Key of its item: `budget/user/team-a/ann`. */

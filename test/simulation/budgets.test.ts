@@ -91,6 +91,29 @@ describe(`in ${SEEDS} schedules`, () => {
     expect(await budgets.readBudget(hold)).toMatchObject({ leased: lease.nanos });
   });
 
+  test('the budgets of a key and of a user lease as much for a request whose lease has become as large again', async () => {
+    const now = Date.UTC(2026, 11, 1);
+    const clock = createManualClock(now);
+    const client = createMemoryClient(createMemoryTable(), 'always');
+    const { createMeters, createBudgets } = storesWith(SHARDING);
+    const meters = createMeters(client, clock);
+    const plan = { id: 'plan', rpm: 10, quota: 10, period: 'month' as const };
+    const budgets = ['key/total', 'user/total/100'];
+    const caller = { keyId: 'key', projectId: 'p', meterId: 'm', plan, budgets };
+    const lease = leaseOf(caller, { nanos: 25, who: { user: 'ann' } }, now);
+    const [hold] = lease.holds;
+    if (!hold) throw new Error('The caller has a budget.');
+    const owner = { scope: 'key', id: 'm', name: 'm', period: 'total' as const };
+    const limit = { ...owner, max: 100, isPaused: false, setBy: '', setAt: 0 };
+    await createBudgets(client, clock).setBudget(limit, hold);
+    const unit = { ...reservationOf(caller, 'req_1', now), lease };
+    await meters.reserve(unit);
+    await meters.changeLease(unit, 19, now);
+    await meters.changeLease(unit, 25, now);
+    const user = lease.counters?.[0]?.hold;
+    expect(user && (await createBudgets(client, clock).readBudget(user))?.leased).toBe(lease.nanos);
+  });
+
   test('the simulation detects a response that continues without a slice', async () => {
     const { createMeters, ...stores } = storesWith(SHARDING);
     const lawless: BudgetStores = {

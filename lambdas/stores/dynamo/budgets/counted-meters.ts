@@ -1,4 +1,4 @@
-import type { BudgetRefusal, BudgetView, Lease } from '../../budget-store.ts';
+import { type BudgetRefusal, type BudgetView, type Lease, leaseAfter } from '../../budget-store.ts';
 import type {
   LeasedUnit,
   RequestMeters,
@@ -89,12 +89,13 @@ export const createCountedMeters = (meters: Verbs, table: Table) => {
   ): Promise<BudgetRefusal | undefined> => {
     const { lease } = unit;
     const before = lease.nanos;
+    const to = leaseAfter(lease, nanos);
     const leased = { ...lease, counters: lease.counters?.filter(({ mark }) => mark !== undefined) };
-    const { refusal } = await leaseAll(unit, leased, { to: nanos, now });
+    const { refusal } = await leaseAll(unit, leased, { to, now });
     const hasRooms = lease.holds.length > 0;
-    const denied = refusal ?? (hasRooms ? await meters.changeLease(unit, nanos, now) : undefined);
+    const denied = refusal ?? (hasRooms ? await meters.changeLease(unit, to, now) : undefined);
     if (denied) await leaseAll(unit, leased, { to: before, now });
-    else if (!hasRooms) lease.nanos = nanos;
+    else if (!hasRooms) lease.nanos = to;
     return denied;
   };
 

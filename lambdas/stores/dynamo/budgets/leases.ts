@@ -1,5 +1,5 @@
 import { createLruCache } from '../../../support/lru-cache.ts';
-import type { BudgetRefusal, BudgetView, Lease } from '../../budget-store.ts';
+import { type BudgetRefusal, type BudgetView, type Lease, leaseAfter } from '../../budget-store.ts';
 import type { LeasedUnit, RequestMeters, Reservation } from '../../meter-store.ts';
 import { StoreUnavailable } from '../../store-unavailable.ts';
 
@@ -122,10 +122,11 @@ export const createLeases = ({
   /** Changes the lease to `to`, and takes so many nanos for that; a nano more if it was `to` before. */
   const change = async (
     unit: LeasedUnit,
-    { to, taken, now }: { to: number; taken: number; now: number },
+    { now, ...wanted }: { to: number; taken: number; now: number },
   ): Promise<BudgetRefusal | undefined> => {
     const { lease } = unit;
-    if (lease.replaced?.includes(to)) return change(unit, { to: to + 1, taken: taken + 1, now });
+    const to = leaseAfter(lease, wanted.to);
+    const taken = wanted.taken + to - wanted.to;
     const key = ledger.entryOf(unit.requestId)?.key ?? unit.meterId;
     let found = await sendFirst(unit, key, { to, taken, grants: [] });
     for (let tries = 0; found && tries < MAX_TRIES; tries += 1) {
