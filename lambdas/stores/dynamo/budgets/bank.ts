@@ -30,7 +30,10 @@ const NEAR = 20;
 const MAX_RETURNS = 20;
 /** While leases are in flight, a process looks for no dollars so long after another one took them first: the next write would fail, too. */
 const STAND_BACK_MS = 1_000;
+/** While the callers that an item has refused repeat their requests, they use the dollars that return to it without a write. */
+const WANTED_FOR_MS = 10_000;
 const MAX_BUDGETS = 1_000;
+const MAX_ITEMS = 10_000;
 /** For what callers are shown. A grant is made by what the budget's item has. */
 const SEEN_FOR_MS = 10_000;
 
@@ -52,6 +55,8 @@ export const createBudgetBank = (table: Table, onShare: (share: Share) => void) 
 
   /** When another process was faster. */
   const overtakenAt = createLruCache<number>(MAX_BUDGETS);
+  /** By budget and item: the last refusal, and the first since a request of the item was in flight. */
+  const refusals = createLruCache<{ at: number; since: number }>(MAX_ITEMS);
 
   const read = async (budget: string, now: number): Promise<Item | undefined> => {
     const root = await table.read(budget);
@@ -98,6 +103,15 @@ export const createBudgetBank = (table: Table, onShare: (share: Share) => void) 
     return undefined;
   };
 
+  /** Which items refused requests that are repeated, and since when the borrower's were with none of it in flight. */
+  const waitsOf = ({ hold, now }: RoomQuery, own: Share) => {
+    const lastOf = ({ key }: Share) => refusals.get(`${hold.budget}|${key}`);
+    const isWanted = (share: Share) => now - (lastOf(share)?.at ?? 0) < WANTED_FOR_MS;
+    const isIdle = own.leased === 0 && isWanted(own);
+    const since = (isIdle && lastOf(own)?.since) || now;
+    return { isWanted, since, hasWaited: now - since >= WANTED_FOR_MS };
+  };
+
   /** Looks for room in other items; undefined: there was some. */
   const search = async (root: Item, query: RoomQuery, lack: Lack): Promise<Room | undefined> => {
     const { hold, borrower, needed, now } = query;
@@ -112,8 +126,12 @@ export const createBudgetBank = (table: Table, onShare: (share: Share) => void) 
     const lacking = lack.lacking - lack.free - returnedBy(shares);
     const wasOvertakenAt = overtakenAt.get(hold.budget);
     const standsBack = wasOvertakenAt !== undefined && now - wasOvertakenAt < STAND_BACK_MS;
-    const donors = donorsOf(shares, { ...query, standsBack }, lacking);
-    if (!donors) return refusal(spent > max - needed ? 'spent' : 'in-flight');
+    const waits = waitsOf(query, lack.own);
+    const donors = donorsOf(shares, { ...query, standsBack, ...waits }, lacking);
+    if (!donors) {
+      refusals.set(`${hold.budget}|${borrower.key}`, { at: now, since: waits.since });
+      return refusal(spent > max - needed ? 'spent' : 'in-flight');
+    }
     return draw(root, query, lack, { shares, donors, lacking });
   };
 

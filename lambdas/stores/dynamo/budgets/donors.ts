@@ -16,6 +16,14 @@ export type RoomQuery = {
   isMovable?: boolean | undefined;
 };
 
+type Asker = RoomQuery & {
+  standsBack: boolean;
+  /** The item has had no request in flight for long, while others of it were refused. */
+  hasWaited: boolean;
+  /** Whether requests of the item were refused a moment ago. */
+  isWanted(share: Share): boolean;
+};
+
 /** Whether another shard of the borrower's meter has room: the request can move there with fewer writes than dollars can here. */
 const hasSibling = (
   shares: Share[],
@@ -33,14 +41,10 @@ const hasSibling = (
 
 /**
  * Items whose room is taken back for another one; undefined if a request waits for what requests in flight return. A transfer
- * is three writes, so that it is made from one item with enough: while requests of both items are in flight only if that has
- * plenty, as those behind them would move it back. With no request in flight all that is left is collected.
+ * is three writes, so that it is made from one item with enough: while requests of both items are in flight, or wait, only if
+ * that has plenty, as those behind them would move it back. With no request in flight all that is left is collected.
  */
-export const donorsOf = (
-  shares: Share[],
-  query: RoomQuery & { standsBack: boolean },
-  lacking: number,
-): Share[] | undefined => {
+export const donorsOf = (shares: Share[], query: Asker, lacking: number): Share[] | undefined => {
   const isBusy = ({ leased }: Share) => leased > 0;
   if (query.standsBack && shares.some(isBusy)) return undefined;
   if (lacking <= 0) return [];
@@ -48,9 +52,11 @@ export const donorsOf = (
   const { borrower, needed } = query;
   const isOwn = ({ key }: Share) => key === borrower.key;
   const others = shares.filter((share) => !isOwn(share));
-  const least = shares.some((share) => isOwn(share) && isBusy(share)) ? PLENTY * needed : lacking;
+  const isOwnBusy = shares.some((share) => isOwn(share) && isBusy(share));
+  const needsPlenty = (share: Share) =>
+    isOwnBusy ? isBusy(share) || query.isWanted(share) : query.isWanted(share) && !query.hasWaited;
   const donors = others.filter(
-    (share) => share.room >= (isBusy(share) ? Math.max(lacking, least) : lacking),
+    (share) => share.room >= Math.max(lacking, needsPlenty(share) ? PLENTY * needed : 0),
   );
   if (donors.length > 0) return donors;
   const sum = sumOf(others, (share) => share.room + pendingOf(share));

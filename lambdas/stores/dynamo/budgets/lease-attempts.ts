@@ -71,6 +71,7 @@ export const createLeaseAttempts = (parts: {
     borrower: Borrower,
   ): Promise<Found | undefined> => {
     const { lease, now } = unit;
+    lease.nanos = leases.sizeIn(borrower.item, lease);
     const { nanos: needed } = lease;
     if (!isLacking(borrower.item, lease)) return undefined;
     const options = { needed, now, isMovable: !unit.isRepeat };

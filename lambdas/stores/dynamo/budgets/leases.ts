@@ -17,6 +17,9 @@ const MAX_ITEMS = 1_000;
 /** Leases for which an item has room that is not scarce any more. */
 const PLENTY = 4;
 
+/** Of the least lease: a larger one that is in no request's way. */
+const LITTLE_MORE = 1.25;
+
 /** What a write of the item needs for a lease that it has no room for. */
 export type LeaseParts = { grants: Grants; past: string[] };
 /** Or why there is none. */
@@ -157,6 +160,12 @@ export const createLeases = ({
     /** What a request leases when it is admitted. */
     sizeOf: (lease: Lease): number =>
       lease.range && isFar(lease) ? lease.range.ample : leastOf(lease),
+    /** The same for one that has seen the item: what is little more than the least spares it a slice. */
+    sizeIn: (item: Item | undefined, lease: Lease): number => {
+      const { least = lease.nanos, ample = lease.nanos } = lease.range ?? {};
+      const isLittle = ample <= LITTLE_MORE * least;
+      return isLittle && !isLacking(item, { ...lease, nanos: ample }) ? ample : lease.nanos;
+    },
     /** The one of some items with the most room for a lease. */
     roomiest: (keys: string[], { nanos }: Lease): string | undefined =>
       keys
@@ -178,7 +187,7 @@ export const createLeases = ({
     ): Promise<BudgetRefusal | undefined> => {
       const { lease } = unit;
       const leased = leasedBy(item, unit) ?? lease.nanos;
-      const isSent = leased === lease.nanos || leased === lease.range?.ample;
+      const isSent = [lease.nanos, lease.range?.least, lease.range?.ample].includes(leased);
       if (isSent && (mayBeDuplicated || !unit.isRepeat)) {
         lease.nanos = leased;
         return undefined;
