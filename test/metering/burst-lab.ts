@@ -8,6 +8,8 @@ import { modelOn, targetAt } from '../support/models.ts';
 import { askFor } from './ask.ts';
 
 const START = Date.parse('2026-11-10T11:30:05Z');
+/** How many times as long the timers of the routers last. */
+const SLOWNESS = 100;
 const BETWEEN_BURSTS_MS = 10 * 60_000;
 const PATHS = ['/v1/chat/completions', '/v1/messages', '/v1/responses'];
 
@@ -52,7 +54,8 @@ export const startBurstLab = async () => {
   );
   const fleet = await startEnvironments({
     models: [modelOn([targetAt(upstream.url)])],
-    clock: { ...systemClock, now: () => now },
+    // A busy machine holds calls for longer than a router waits for them.
+    clock: { now: () => now, after: (ms, action) => systemClock.after(ms * SLOWNESS, action) },
     offsets: [0, 0, 0, 0],
   });
 
