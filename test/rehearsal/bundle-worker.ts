@@ -1,6 +1,6 @@
 /**
  * A thread or a process that runs a shipped bundle as Lambda's runtime does, with a clock that is moved for each
- * invocation. It imports nothing of the project but the bundle.
+ * invocation, and timers that may be slow. It imports nothing of the project but the bundle.
  */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -47,7 +47,13 @@ Object.assign(globalThis, {
   },
 });
 
-const { folder } = (workerData as { folder: string } | null) ?? { folder: process.argv[2] ?? '' };
+const given = workerData as { folder: string; slowness: number } | null;
+const { folder, slowness } = given ?? { folder: process.argv[2] ?? '', slowness: 1 };
+if (slowness !== 1) {
+  const { setTimeout: realTimeout } = globalThis;
+  const slow = (action: () => void, ms = 0) => realTimeout(action, ms * slowness);
+  globalThis.setTimeout = Object.assign(slow, realTimeout);
+}
 const { handler } = createRequire(import.meta.url)(join(folder, 'index.cjs')) as {
   handler: Handler;
 };

@@ -19,8 +19,9 @@ export type Result = { status?: number | undefined; text?: string | undefined };
 
 const WORKER = new URL('bundle-worker.ts', import.meta.url);
 
-const startThread = (folder: string, env: Record<string, string>) => {
-  const worker = new Worker(WORKER, { workerData: { folder }, env });
+type Thread = { env: Record<string, string>; slowness: number };
+const startThread = (folder: string, { env, slowness }: Thread) => {
+  const worker = new Worker(WORKER, { workerData: { folder, slowness }, env });
   return {
     on: (event: 'message' | 'error', listener: (value: unknown) => void) => {
       worker.on(event, listener);
@@ -45,13 +46,16 @@ const startProcess = (folder: string, env: Record<string, string>) => {
   };
 };
 
-/** A thread, or a process, with a shipped bundle, whose clock is where each invocation puts it. */
+/**
+ * A thread, or a process, with a shipped bundle, whose clock is where each invocation puts it. The timers of a thread
+ * last `slowness` times as long.
+ */
 export const startBundle = (
   folder: string,
   env: Record<string, string>,
-  { isProcess = false } = {},
+  { isProcess = false, slowness = 1 } = {},
 ) => {
-  const worker = (isProcess ? startProcess : startThread)(folder, env);
+  const worker = isProcess ? startProcess(folder, env) : startThread(folder, { env, slowness });
   let lines: string[] = [];
   let count = 0;
   const pending = new Map<number, PromiseWithResolvers<Result>>();
