@@ -98,17 +98,17 @@ const lastingOf = (
   for (const list of LISTS) {
     if (!profile[list]) continue;
     const known = new Set([...((before as Profile)[list] ?? []), ...(catalog[list] ?? [])]);
+    // Of the keywords of schemas the router has the list.
+    const isFree = (name: string) => known.has(name) || list === 'schemaWithout';
     const kept = [...new Set([...known, ...profile[list]])].filter((name, index) => {
-      // Of those the router has the list.
-      if (known.has(name) || list === 'schemaWithout') return true;
+      if (isFree(name)) return true;
       if (index >= MAX_NAMES || (list === 'betasWithout' && !PUBLISHED.test(name))) return false;
       left -= 1;
       return left >= 0;
     });
     lasting[list] = kept;
     for (const name of kept) {
-      const isFree = known.has(name) || list === 'schemaWithout';
-      const owner = owners[name] ?? (isFree ? undefined : by);
+      const owner = owners[name] ?? (isFree(name) ? undefined : by);
       if (owner !== undefined) owned[name] = owner;
     }
   }

@@ -134,7 +134,7 @@ const systemEdits = (message: Json): Edit[] => {
 
 const roleEdits = (message: Json, context: Context): Edit[] => {
   if (message.role === 'assistant') return assistantEdits(message, context);
-  if (message.role === 'system' || message.role === 'developer') return systemEdits(message);
+  if (isSystem(message)) return systemEdits(message);
   return [
     ...idEdits(message, 'tool_call_id'),
     ...(isResult(message) && message.content == null ? [set(['content'], '')] : []),

@@ -20,8 +20,8 @@ const field = (name: string, difference: ModelDifference, spelled = anyCase(name
 });
 
 /** One that the router may have added, so that a received body lacks it. */
-const own = (name: string, difference: ModelDifference): Removable => ({
-  spelled: anyCase(name),
+const own = (name: string, difference: ModelDifference, spelled = anyCase(name)): Removable => ({
+  spelled,
   differenceIn: () => difference,
 });
 
@@ -121,11 +121,8 @@ const REMOVABLE: Removable[] = [
         ? { member: 'reasoningHistory', is: 'refused' }
         : undefined,
   },
-  ...REQUEST_HINTS.map(
-    (name): Removable => ({
-      spelled: `(?:text\\.)?${anyCase(name)}`,
-      differenceIn: () => ({ member: 'hints', without: [name] }),
-    }),
+  ...REQUEST_HINTS.map((name) =>
+    own(name, { member: 'hints', without: [name] }, `(?:text\\.)?${anyCase(name)}`),
   ),
 ];
 
