@@ -12,10 +12,9 @@ import { parseModels } from '../lambdas/catalog/parse-models.ts';
 import { type Admin, createAdmin } from '../lambdas/create-admin.ts';
 import { createRouter, type Router } from '../lambdas/create-router.ts';
 import { DEFAULT_RUNBOOK_URL } from '../lambdas/env.ts';
-import { encoded } from '../lambdas/http/content-encoding.ts';
 import type { HttpHandler } from '../lambdas/http/create-http-handler.ts';
 import { type HttpRequest, readEvent } from '../lambdas/http/read-event.ts';
-import { writeResponse } from '../lambdas/http/write-response.ts';
+import { encoded, writeResponse } from '../lambdas/http/write-response.ts';
 import {
   type Authenticate,
   createAcceptsBody,

@@ -1,6 +1,6 @@
-import { acceptsCoding } from '../http/content-encoding.ts';
 import { type Delivered, readEvent } from '../http/read-event.ts';
 import type { PlatformResponse } from '../http/stages.ts';
+import { acceptsCoding } from '../http/write-response.ts';
 import { STREAMED_FILES } from './console.ts';
 import { createConsoleHandler } from './create-console-handler.ts';
 

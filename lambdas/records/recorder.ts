@@ -2,8 +2,7 @@ import type { RecordStore, RequestRecord } from '../stores/record-store.ts';
 import { type Clock, tryFor } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { hashWho, type ReadWhoKey } from './hash-who.ts';
-import { WRITE_TIMEOUT_MS } from './refusal-counts.ts';
-import type { Refusals } from './refusals.ts';
+import { type Refusals, WRITE_TIMEOUT_MS } from './refusals.ts';
 import type { Seal } from './seal.ts';
 
 /** Keeps what happened to requests. Never throws: a failed write is logged and counted. */

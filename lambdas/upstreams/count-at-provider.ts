@@ -15,7 +15,7 @@ import { CONNECT_MS } from './deadlines.ts';
 import { post } from './post.ts';
 import { readShortBody } from './response-body.ts';
 import type { UpstreamSecrets } from './secrets.ts';
-import { urlOf } from './target-url.ts';
+import { urlOf } from './send.ts';
 
 export type CountCall = {
   target: Target;

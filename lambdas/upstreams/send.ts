@@ -1,6 +1,8 @@
+import { isAscii } from 'node:buffer';
 import { readError, readSentError } from '#late/read-error';
 import { createConnectionPools } from '../http-client/connections.ts';
-import { asRecord, type Json } from '../protocols/bytes/json.ts';
+import { asRecord, type Json, type JsonSource } from '../protocols/bytes/json.ts';
+import { moveStrings } from '../protocols/bytes/move-strings.ts';
 import { splice } from '../protocols/bytes/splice.ts';
 import {
   credentialOf,
@@ -8,20 +10,124 @@ import {
   type WireTarget,
   wireTargetOf,
 } from '../protocols/protocol.ts';
+import type { ProviderLimit } from '../protocols/provider-limits.ts';
 import type { Confidential } from '../protocols/rejections/reason.ts';
 import { isRefusal, UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { sentRequest } from '../protocols/thinking/origin.ts';
-import { type Bytes, sha256Of, sizeOf } from '../support/bytes.ts';
+import { type Bytes, encodePieces, sha256Of, sizeOf } from '../support/bytes.ts';
 import type { Clock } from '../support/clock.ts';
 import { CONNECT_MS, firstEventMs } from './deadlines.ts';
-import { encodeJson } from './encode-json.ts';
 import { post } from './post.ts';
 import { readAnswer, STREAM_TYPE } from './read-answer.ts';
-import { readLimits } from './read-limits.ts';
 import type { RoleSigner, UnsignedRequest } from './role-signer.ts';
 import type { Credential } from './secrets.ts';
-import { urlOf } from './target-url.ts';
 import type { EventBatches, UpstreamCall } from './upstream.ts';
+
+/** As many entries as the catalog has targets, times the paths of a protocol. */
+const urls = new Map<string, URL>();
+
+/** URL of a target: `path` below its base URL; the queries of both are kept. */
+export const urlOf = (baseUrl: string, path: string): URL => {
+  const name = `${baseUrl} ${path}`;
+  const known = urls.get(name);
+  if (known) return known;
+  const url = new URL(baseUrl);
+  const [pathname = '', query] = path.split('?');
+  url.pathname = url.pathname.replace(/\/$/, '') + pathname;
+  if (query !== undefined) url.search += url.search === '' ? query : `&${query}`;
+  urls.set(name, url);
+  return url;
+};
+
+/** Bytes of a body of which the long strings are worth finding. */
+const LARGE_BODY = 24_576;
+
+/** V8 writes and encodes ASCII faster than its strings are found. */
+const isWide = ({ raw }: JsonSource): boolean => typeof raw === 'string' || !isAscii(raw);
+
+/** Returns an object's JSON; of a large body, unless it is ASCII, with the long strings as its caller sent them. */
+export const encodeJson = (value: Json, source?: JsonSource): Bytes =>
+  source && source.bytes >= LARGE_BODY && isWide(source)
+    ? moveStrings(value, source)
+    : encodePieces([JSON.stringify(value)]);
+
+type Row = Pick<ProviderLimit, 'of' | 'per'> & Record<'remaining' | 'limit' | 'reset', string>;
+
+const row = (of: Row['of'], per: Row['per'], pattern: string): Row => ({
+  ...{ of, per },
+  remaining: pattern.replace('*', 'remaining'),
+  limit: pattern.replace('*', 'limit'),
+  reset: pattern.replace('*', 'reset'),
+});
+
+const WINDOWS = ['minute', 'hour', 'day'] as const;
+
+/** Anthropic; OpenAI, Azure, Groq and others; Cerebras; Mistral. */
+const ROWS: readonly Row[] = [
+  row('requests', 'minute', 'anthropic-ratelimit-requests-*'),
+  row('tokens', 'minute', 'anthropic-ratelimit-tokens-*'),
+  row('input', 'minute', 'anthropic-ratelimit-input-tokens-*'),
+  row('output', 'minute', 'anthropic-ratelimit-output-tokens-*'),
+  row('requests', 'minute', 'x-ratelimit-*-requests'),
+  row('tokens', 'minute', 'x-ratelimit-*-tokens'),
+  ...WINDOWS.flatMap((per) => [
+    row('requests', per, `x-ratelimit-*-requests-${per}`),
+    row('tokens', per, `x-ratelimit-*-tokens-${per}`),
+  ]),
+  row('requests', 'minute', 'x-ratelimit-*-req-minute'),
+];
+
+/** The same name with another window: at Groq requests without a window are those of the day. */
+const DAILY_REQUESTS = /(?:^|\.)groq\.com$/;
+
+/** Azure sends -1 for what it does not limit. */
+const COUNT = /^\d{1,15}$/;
+const countIn = (value: string | undefined): number | undefined =>
+  value !== undefined && COUNT.test(value) ? Number(value) : undefined;
+
+const SECONDS = /^\d{1,12}(?:\.\d{1,20})?$/;
+/** `6m0s`, `2m59.56s`, `120ms`, `1d2h` */
+const DURATION =
+  /^(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,9})m(?!s))?(?:(\d{1,9}(?:\.\d{1,12})?)s)?(?:(\d{1,12}(?:\.\d{1,12})?)ms)?$/;
+/** In milliseconds, of the groups. */
+const UNITS = [86_400_000, 3_600_000, 60_000, 1_000, 1];
+
+const durationIn = (text: string): number | undefined => {
+  if (SECONDS.test(text)) return Number(text) * 1_000;
+  const [whole, ...amounts] = DURATION.exec(text) ?? [];
+  if (!whole) return undefined;
+  return UNITS.reduce((sum, unit, index) => sum + unit * Number(amounts[index] ?? 0), 0);
+};
+
+/** A time of RFC 3339, or a duration from now. */
+const instantIn = (value: string | undefined, now: number): number | undefined => {
+  if (value === undefined) return undefined;
+  const ms = durationIn(value);
+  if (ms !== undefined) return now + ms;
+  const instant = /^\d{4}-\d\d-\d\dT/.test(value) ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(instant) ? undefined : instant;
+};
+
+/** The limits that a response names, of whichever status; undefined if it names none. */
+export const readLimits = (
+  headers: HeaderMap,
+  { hostname, now }: { hostname: string; now: number },
+): ProviderLimit[] | undefined => {
+  let limits: ProviderLimit[] | undefined;
+  for (const { of, per, ...names } of ROWS) {
+    const remaining = countIn(headers[names.remaining]);
+    if (remaining === undefined) continue;
+    const isDaily =
+      names.remaining === 'x-ratelimit-remaining-requests' && DAILY_REQUESTS.test(hostname);
+    limits ??= [];
+    limits.push({
+      ...{ of, per: isDaily ? 'day' : per, remaining },
+      limit: countIn(headers[names.limit]),
+      resetAt: instantIn(headers[names.reset], now),
+    });
+  }
+  return limits;
+};
 
 /** Stands for the version of the role's credentials, which AWS replaces before they expire. */
 export const ROLE_VERSION = 'role';

@@ -4,7 +4,7 @@ import { parseModels, Target } from '../../lambdas/catalog/parse-models.ts';
 import { PRESETS } from '../../lambdas/catalog/profiles.ts';
 import { credentialOf } from '../../lambdas/protocols/protocol.ts';
 import { upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
-import { urlOf } from '../../lambdas/upstreams/target-url.ts';
+import { urlOf } from '../../lambdas/upstreams/send.ts';
 import { generationOf, refusalOf } from '../support/claude-generations.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
 import { startFleet } from '../support/fleet.ts';

@@ -13,7 +13,7 @@ import type {
 import { callerProtocols, upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
 import { stripForeignThinking } from '../../lambdas/protocols/thinking/origin.ts';
 import type { Bytes } from '../../lambdas/support/bytes.ts';
-import { encodeJson } from '../../lambdas/upstreams/encode-json.ts';
+import { encodeJson } from '../../lambdas/upstreams/send.ts';
 import {
   itemsOf,
   memberOf,

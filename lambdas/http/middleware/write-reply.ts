@@ -3,10 +3,10 @@ import { formatSse, type MessageBatches, type SseMessage } from '../../protocols
 import { toApiError } from '../../support/errors.ts';
 import { suffixOf } from '../../support/ids.ts';
 import type { Log } from '../../support/log.ts';
-import { encoded } from '../content-encoding.ts';
 import { describeFailure } from '../describe-failure.ts';
 import type { HttpRequest } from '../read-event.ts';
 import type { PlatformResponse, Received, Texts } from '../stages.ts';
+import { encoded } from '../write-response.ts';
 
 // --- streams ---
 

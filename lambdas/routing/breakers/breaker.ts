@@ -1,18 +1,99 @@
 import { nameOf, type Target } from '../../catalog/catalog.ts';
-import type { BreakerStore } from '../../stores/breaker-store.ts';
+import type { BreakerState, BreakerStore } from '../../stores/breaker-store.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { RandomBytes } from '../../support/ids.ts';
 import type { Log } from '../../support/log.ts';
 import type { Upstream } from '../../upstreams/upstream.ts';
 import type { OpenBreaker } from './attempt.ts';
-import { areMet, type Constraint, countCall, createConstraintsOf, longest } from './constraints.ts';
 import { isUnsteady } from './evidence.ts';
-import { type Asker, createLocalBreakers, isShut, type Owner } from './local-breakers.ts';
-import { JITTER, takeTurn } from './pace.ts';
+import {
+  type Asker,
+  breakerNames,
+  createLocalBreakers,
+  hasFailed,
+  isShut,
+  type LocalBreaker,
+  type LocalBreakers,
+  type Owner,
+} from './local-breakers.ts';
+import {
+  denyTurn,
+  isPaced,
+  JITTER,
+  mayCall,
+  noteCall,
+  type Pace,
+  startPacing,
+  takeTurn,
+} from './pace.ts';
 import { createPermits, type Permit } from './permit.ts';
 import { createSharedStates, FRESH_MS } from './shared-states.ts';
+import type { TripRule } from './trip-rules.ts';
 
-export type Acquired = { isOpen: false; permit: Permit } | ({ isOpen: true } & OpenBreaker);
+/** What a call of one asker on one target must pass: a breaker that is open or half-open, or the pace after one. */
+type Constraint = {
+  openUntil: number;
+  /** Of the shared state, whose cause is not stored: unknown. */
+  category: TripRule['category'] | undefined;
+  pace: Pace;
+  /** Whose turn the call would be: a key's within its project, a project's on the target; undefined for the key itself. */
+  by: string | undefined;
+};
+
+type Parts = { local: LocalBreakers; credentialVersion: (target: Target) => string | undefined };
+
+/** Lists the constraints, from the narrowest to the widest; usually none. `state` is that of the target. */
+const createConstraintsOf =
+  ({ local, credentialVersion }: Parts) =>
+  (target: Target, owner: Owner, state: BreakerState | undefined, now: number): Constraint[] => {
+    const health = local.healthOf(target);
+    const { pace } = health;
+    const onTarget = { pace, by: owner.projectId };
+    const constraints: Constraint[] = [];
+    const add = (
+      name: string,
+      limitOf: (breaker: LocalBreaker) => Pick<Constraint, 'pace' | 'by'>,
+    ) => {
+      const breaker = local.find(name);
+      if (!breaker || !isShut(breaker, now)) return;
+      const { openUntil, category } = breaker;
+      constraints.push({ openUntil, category, ...limitOf(breaker) });
+    };
+    if (hasFailed(health, now)) {
+      add(breakerNames.key(target, owner), (breaker) => ({ pace: breaker.pace, by: undefined }));
+      add(breakerNames.project(target, owner), ({ pace: ofProject }) => ({
+        pace: ofProject,
+        by: owner.keyId,
+      }));
+      add(breakerNames.credential(target, credentialVersion(target)), () => onTarget);
+      add(breakerNames.connection(target), () => onTarget);
+    }
+    if (state && isShut(state, now)) {
+      constraints.push({ openUntil: state.openUntil, category: undefined, ...onTarget });
+    } else if (isPaced(pace, now)) {
+      constraints.push({ openUntil: 0, category: undefined, ...onTarget });
+    }
+    return constraints;
+  };
+
+/** The constraint that stays closed for longest. */
+const longest = (constraints: Constraint[]): Constraint | undefined =>
+  constraints.toSorted((one, other) => other.openUntil - one.openUntil)[0];
+
+/** Whether the call may pass now, at the pace of each; notes the denial otherwise. */
+const areMet = (constraints: Constraint[], now: number): boolean => {
+  if (constraints.every(({ pace, by }) => mayCall(pace, by, now))) return true;
+  for (const { pace, by } of constraints) denyTurn(pace.turns, by, now);
+  return false;
+};
+
+const countCall = (constraints: Constraint[], now: number): void => {
+  for (const { pace, openUntil } of constraints) if (openUntil > 0) startPacing(pace, now);
+  const owners = new Map(constraints.map(({ pace, by }) => [pace, by]));
+  for (const [pace, by] of owners) noteCall(pace, by, now);
+};
+
+type Acquired = { isOpen: false; permit: Permit } | ({ isOpen: true } & OpenBreaker);
 
 /**
  * Keeps requests away from targets that fail. What one request can cause counts for its key, then for its project, then

@@ -1,5 +1,4 @@
-import type { Clock } from '../../../lambdas/support/clock.ts';
-import { createTimers } from '../../../lambdas/support/timers.ts';
+import { type Clock, createTimers } from '../../../lambdas/support/clock.ts';
 
 export type FreezableClock = Clock & {
   /**

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseJsonObject } from '../../../lambdas/http/json-text.ts';
+import { parseJsonObject } from '../../../lambdas/http/read-body.ts';
 import { set, splice } from '../../../lambdas/protocols/bytes/splice.ts';
 import { ApiError } from '../../../lambdas/support/errors.ts';
 import { fc } from '../../support/seeds.ts';

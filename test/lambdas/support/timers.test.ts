@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { pause } from '../../../lambdas/support/clock.ts';
-import { createTimers } from '../../../lambdas/support/timers.ts';
+import { createTimers, pause } from '../../../lambdas/support/clock.ts';
 
-const MODULE = new URL('../../../lambdas/support/timers.ts', import.meta.url);
+const MODULE = new URL('../../../lambdas/support/clock.ts', import.meta.url);
 
 describe('timers', () => {
   beforeEach(() => {

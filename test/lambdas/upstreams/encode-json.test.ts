@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { parseJsonObject } from '../../../lambdas/http/json-text.ts';
+import { parseJsonObject } from '../../../lambdas/http/read-body.ts';
 import type { Bytes } from '../../../lambdas/support/bytes.ts';
-import { encodeJson } from '../../../lambdas/upstreams/encode-json.ts';
+import { encodeJson } from '../../../lambdas/upstreams/send.ts';
 import { startLab } from '../../support/fleet-lab.ts';
 import { answer } from '../../support/fleet-upstream.ts';
 import { fc } from '../../support/seeds.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { limitsText } from '../../../lambdas/protocols/provider-limits.ts';
-import { readLimits } from '../../../lambdas/upstreams/read-limits.ts';
+import { readLimits } from '../../../lambdas/upstreams/send.ts';
 import published from '../../fixtures/provider-limits.json' with { type: 'json' };
 
 const NOW = Date.parse('2026-11-24T12:00:00Z');

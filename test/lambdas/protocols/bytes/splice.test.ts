@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseJsonObject } from '../../../../lambdas/http/json-text.ts';
+import { parseJsonObject } from '../../../../lambdas/http/read-body.ts';
 import {
   type Edit,
   remove,
