@@ -1,6 +1,6 @@
 import { unknownWords } from '../catalog/scope.ts';
 import { periodOf } from '../metering/limits.ts';
-import type { Lesson } from '../stores/lesson-store.ts';
+import type { Lesson } from '../stores/notes.ts';
 import { UnreadableItem } from '../stores/store-unavailable.ts';
 import { DAY_MS, dayOf, formatInstant } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';

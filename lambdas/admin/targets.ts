@@ -1,5 +1,5 @@
 import type { Model, Target } from '../catalog/catalog.ts';
-import type { BreakerState } from '../stores/breaker-store.ts';
+import type { BreakerState } from '../stores/notes.ts';
 import { formatInstant } from '../support/clock.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { placeOf } from './check.ts';

@@ -1,6 +1,6 @@
 import type { Caller } from '../keys/authenticate.ts';
 import type { BudgetStore, BudgetView } from '../stores/budget-store.ts';
-import type { ReachedThreshold, Threshold, ThresholdStore } from '../stores/threshold-store.ts';
+import type { ReachedThreshold, Threshold, ThresholdStore } from '../stores/notes.ts';
 import { type Clock, formatInstant, MINUTE_MS } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { createLruCache } from '../support/lru-cache.ts';

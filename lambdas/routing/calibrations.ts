@@ -7,7 +7,7 @@ import {
   type FramingNumbers,
   type Weights,
 } from '../catalog/families.ts';
-import type { ReceiptStore } from '../stores/receipt-store.ts';
+import type { ReceiptStore } from '../stores/notes.ts';
 import { type Clock, DAY_MS, MINUTE_MS, tryFor, withTimeout } from '../support/clock.ts';
 import { oncePer } from '../support/once-per.ts';
 import { keyOf } from './lessons.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { nameOf, type Target } from '../catalog/catalog.ts';
 import type { Profile } from '../protocols/profile.ts';
-import type { Lesson, LessonStore } from '../stores/lesson-store.ts';
+import type { Lesson, LessonStore } from '../stores/notes.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, tryFor, withTimeout } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';

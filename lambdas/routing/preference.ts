@@ -1,6 +1,6 @@
 import { type Model, nameOf, type Target } from '../catalog/catalog.ts';
 import { usualPriceOf } from '../catalog/usual-price.ts';
-import type { ShareStore, StoredQueue } from '../stores/share-store.ts';
+import type { ShareStore, StoredQueue } from '../stores/notes.ts';
 import { type Clock, dayOf, MINUTE_MS } from '../support/clock.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import { createLruCache } from '../support/lru-cache.ts';

@@ -1,37 +1,25 @@
 import type { AnswerStore } from './answer-store.ts';
 import type { AuditStore } from './audit-store.ts';
-import type { BreakerStore } from './breaker-store.ts';
 import type { BudgetStore } from './budget-store.ts';
-import type { CancelStore } from './cancel-store.ts';
 import type { HistoryStore } from './history-store.ts';
 import type { KeyStore } from './key-store.ts';
-import type { LessonStore } from './lesson-store.ts';
 import type { MeterStore, RequestMeters, ReservedUnits } from './meter-store.ts';
+import type { Notes, ShareStore } from './notes.ts';
 import type { PlanStore } from './plan-store.ts';
-import type { ReceiptStore } from './receipt-store.ts';
 import type { RecordStore } from './record-store.ts';
 import type { ResponseStore } from './response-store.ts';
-import type { ShareStore } from './share-store.ts';
-import type { ThresholdStore } from './threshold-store.ts';
 import type { WebhookStore } from './webhook-store.ts';
 
 /** What the router uses of the stores: its bundle has no other part of them. */
-export type RouterStores = {
+export type RouterStores = Notes & {
   keys: Pick<KeyStore, 'findKey' | 'listKeys'>;
   plans: Pick<PlanStore, 'findPlan'>;
   meters: RequestMeters & ReservedUnits;
-  breakers: BreakerStore;
-  cancels: CancelStore;
-  /** What the models of targets turned out to accept. */
-  lessons: LessonStore;
   records: Omit<RecordStore, 'hasEntries' | 'readDay' | 'listRefused'>;
-  /** What their providers have counted. */
-  receipts: ReceiptStore;
   history: Pick<
     HistoryStore,
     'readRows' | 'readSums' | 'readCorrections' | 'readSpent' | 'readProgress'
   >;
-  thresholds: ThresholdStore;
   /** For events of budgets. */
   budgets: Pick<BudgetStore, 'readBudget'>;
   /**

@@ -7,7 +7,7 @@ import { createEventBus } from '../../lambdas/aws/event-bus.ts';
 import type { Caller } from '../../lambdas/keys/authenticate.ts';
 import { createMeter } from '../../lambdas/metering/meter.ts';
 import { withThresholds } from '../../lambdas/metering/thresholds.ts';
-import { createDynamoThresholdStore } from '../../lambdas/stores/dynamo/threshold-store.ts';
+import { createDynamoNotes } from '../../lambdas/stores/dynamo/notes.ts';
 import { createLog } from '../../lambdas/support/log.ts';
 import { listen } from '../../local/loopback.ts';
 import { startDynamo, storesOn, TABLE_NAMES, type TestDynamo } from '../support/dynamo.ts';
@@ -81,7 +81,7 @@ const setUp = async () => {
     await bus.close();
   });
   const { client } = dynamo;
-  const table = createDynamoThresholdStore({ client, tableName: TABLE_NAMES.meters });
+  const table = createDynamoNotes({ client, tableName: TABLE_NAMES.meters }).thresholds;
   let claims = 0;
   const store: typeof table = {
     ...table,

@@ -7,8 +7,8 @@ import {
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Target } from '../../lambdas/catalog/parse-models.ts';
 import { createLessons } from '../../lambdas/routing/lessons.ts';
-import { createDynamoLessonStore } from '../../lambdas/stores/dynamo/lesson-store.ts';
-import type { LessonStore } from '../../lambdas/stores/lesson-store.ts';
+import { createDynamoNotes } from '../../lambdas/stores/dynamo/notes.ts';
+import type { LessonStore } from '../../lambdas/stores/notes.ts';
 import { DAY_MS, HOUR_MS } from '../../lambdas/support/clock.ts';
 import { createLog } from '../../lambdas/support/log.ts';
 import { startDynamo, TABLE_NAMES, type TestDynamo } from '../support/dynamo.ts';
@@ -40,7 +40,8 @@ beforeAll(async () => {
 afterAll(() => dynamo.close());
 
 const current = () => {
-  const store = createDynamoLessonStore({ client: dynamo.client, tableName: TABLE_NAMES.meters });
+  const { client } = dynamo;
+  const store = createDynamoNotes({ client, tableName: TABLE_NAMES.meters }).lessons;
   return createLessons({ store, clock, log: createLog(() => undefined) });
 };
 const target = Target.parse({ ...targetAt('http://127.0.0.1'), upstream: 'one', model: 'm' });

@@ -1,11 +1,11 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { createDynamoAuditStore } from '../../lambdas/stores/dynamo/audit-store.ts';
-import { createDynamoBreakerStore } from '../../lambdas/stores/dynamo/breaker-store.ts';
 import { createDynamoBudgetStore } from '../../lambdas/stores/dynamo/budgets/budget-store.ts';
 import type { DynamoClient } from '../../lambdas/stores/dynamo/dynamo-client.ts';
 import { createDynamoHistoryStore } from '../../lambdas/stores/dynamo/history-store.ts';
 import { createDynamoKeyStore } from '../../lambdas/stores/dynamo/key-store.ts';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
+import { createDynamoNotes } from '../../lambdas/stores/dynamo/notes.ts';
 import { createDynamoPlanStore } from '../../lambdas/stores/dynamo/plan-store.ts';
 import { createDynamoRecordStore } from '../../lambdas/stores/dynamo/record-store.ts';
 import { createDynamoWebhookStore } from '../../lambdas/stores/dynamo/webhook-store.ts';
@@ -22,7 +22,7 @@ export const storesOn = (client: DynamoClient) => ({
   plans: createDynamoPlanStore({ client, tableName: TABLE_NAMES.plans }),
   meters: createDynamoMeterStore({ client, tableName: TABLE_NAMES.meters }),
   budgets: createDynamoBudgetStore({ client, tableName: TABLE_NAMES.meters }),
-  breakers: createDynamoBreakerStore({ client, tableName: TABLE_NAMES.meters }),
+  breakers: createDynamoNotes({ client, tableName: TABLE_NAMES.meters }).breakers,
   audit: createDynamoAuditStore({ client, tableName: TABLE_NAMES.history }),
   history: createDynamoHistoryStore({ client, tableName: TABLE_NAMES.history }),
   records: createDynamoRecordStore({ client, tableName: TABLE_NAMES.records }),

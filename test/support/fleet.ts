@@ -6,7 +6,7 @@ import { createRouter, type Router } from '../../lambdas/create-router.ts';
 import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
 import { periodOf } from '../../lambdas/metering/limits.ts';
 import type { AnswerStore } from '../../lambdas/stores/answer-store.ts';
-import type { BreakerStore } from '../../lambdas/stores/breaker-store.ts';
+import type { BreakerStore } from '../../lambdas/stores/notes.ts';
 import type { ResponseStore } from '../../lambdas/stores/response-store.ts';
 import type { Clock } from '../../lambdas/support/clock.ts';
 import { minuteOf, systemClock } from '../../lambdas/support/clock.ts';

@@ -1,5 +1,5 @@
 import { nameOf, type Target } from '../../catalog/catalog.ts';
-import type { BreakerState, BreakerStore } from '../../stores/breaker-store.ts';
+import type { BreakerState, BreakerStore } from '../../stores/notes.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { RandomBytes } from '../../support/ids.ts';
 import type { Log } from '../../support/log.ts';

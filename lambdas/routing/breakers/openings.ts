@@ -1,4 +1,4 @@
-import type { BreakerState } from '../../stores/breaker-store.ts';
+import type { BreakerState } from '../../stores/notes.ts';
 import type { Attempt, PermitParts } from './attempt.ts';
 import { breakerNames, isShut, type LocalBreaker } from './local-breakers.ts';
 import { takeTurn } from './pace.ts';

@@ -1,4 +1,4 @@
-import type { BreakerState, BreakerStore } from '../../stores/breaker-store.ts';
+import type { BreakerState, BreakerStore } from '../../stores/notes.ts';
 import { type Clock, tryFor, withTimeout } from '../../support/clock.ts';
 import type { Log } from '../../support/log.ts';
 

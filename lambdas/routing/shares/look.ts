@@ -1,4 +1,4 @@
-import type { ShareStore, StoredQueue } from '../../stores/share-store.ts';
+import type { ShareStore, StoredQueue } from '../../stores/notes.ts';
 import type { Clock } from '../../support/clock.ts';
 import { type Asking, type Correction, decide, type Queue } from './fair-queue.ts';
 import { queueIn, textOf } from './queue-text.ts';

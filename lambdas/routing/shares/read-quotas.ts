@@ -1,6 +1,6 @@
 import { quotaNameOf } from '../../catalog/account.ts';
 import type { Model } from '../../catalog/catalog.ts';
-import type { ShareStore } from '../../stores/share-store.ts';
+import type { ShareStore } from '../../stores/notes.ts';
 import type { Clock } from '../../support/clock.ts';
 import { stateOf } from './fair-queue.ts';
 import { queueIn } from './queue-text.ts';

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../support/clock.ts';
 import { number, object, readIfValid, string } from '../../support/schema.ts';
-import type { ShareStore } from '../share-store.ts';
+import type { ShareStore } from '../notes.ts';
 import { expiring } from './item-write.ts';
 import { createTable, type TableOptions } from './table.ts';
 

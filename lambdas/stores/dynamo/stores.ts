@@ -7,18 +7,14 @@ import type { TableName } from '../../tables.ts';
 import type { BodyStore } from '../answer-store.ts';
 import type { RouterStores, Stores } from '../router-stores.ts';
 import { createDynamoAuditStore } from './audit-store.ts';
-import { createDynamoBreakerStore } from './breaker-store.ts';
 import { createDynamoBudgetStore } from './budgets/budget-store.ts';
-import { createDynamoCancelStore } from './cancel-store.ts';
 import type { DynamoClient } from './dynamo-client.ts';
 import { createDynamoHistoryReader, createDynamoHistoryStore } from './history-store.ts';
 import { createDynamoKeyReader, createDynamoKeyStore } from './key-store.ts';
-import { createDynamoLessonStore } from './lesson-store.ts';
 import { createDynamoMeterStore, createDynamoRequestMeters } from './meter-store.ts';
+import { createDynamoNotes } from './notes.ts';
 import { createDynamoPlanReader, createDynamoPlanStore } from './plan-store.ts';
-import { createDynamoReceiptStore } from './receipt-store.ts';
 import { createDynamoRecordStore, createDynamoRecordWriter } from './record-store.ts';
-import { createDynamoThresholdStore } from './threshold-store.ts';
 
 /** The physical names of the router's tables; only the admin function uses projects. */
 export type RouterTables = Record<Exclude<TableName, 'projects' | 'answers'>, string> & {
@@ -41,13 +37,9 @@ export const createRouterStores = (parts: Options): RouterStores => {
     keys: createDynamoKeyReader({ client, tableName: keys }),
     plans: createDynamoPlanReader({ client, tableName: plans }),
     meters: createDynamoRequestMeters({ client, tableName: meters }),
-    breakers: createDynamoBreakerStore({ client, tableName: meters }),
-    cancels: createDynamoCancelStore({ client, tableName: meters }),
-    lessons: createDynamoLessonStore({ client, tableName: meters }),
-    receipts: createDynamoReceiptStore({ client, tableName: meters }),
+    ...createDynamoNotes({ client, tableName: meters }),
     records: createDynamoRecordWriter({ client, tableName: records, recordDays }),
     history: createDynamoHistoryReader({ client, tableName: history }),
-    thresholds: createDynamoThresholdStore({ client, tableName: meters }),
     budgets: { readBudget: atFirstCall(() => createReadBudget({ client, tableName: meters })) },
     openWebhooks: () => createDynamoWebhookStore({ client, meters, records }),
     openShares: () => createDynamoShareStore({ client, tableName: meters }),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { BreakerStore } from '../../../lambdas/stores/breaker-store.ts';
+import type { BreakerStore } from '../../../lambdas/stores/notes.ts';
 import { StoreUnavailable } from '../../../lambdas/stores/store-unavailable.ts';
 import { startLab, statusesOf } from '../../support/fleet-lab.ts';
 import { type Act, answer, breakOff, status } from '../../support/fleet-upstream.ts';
