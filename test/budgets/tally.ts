@@ -112,6 +112,8 @@ export const createTally = (max: number, used: () => number) => {
     /** Counts the writes of budgets: all of a table of meters but one that reserves and one that settles. */
     watch: (key: string, write: Update): void => {
       const changes = changesOf(write);
+      // The limit itself is set.
+      if (changes.has('max')) return;
       const mark = markIn(changes);
       if (mark && has(changes, 'r')) {
         tally.reserves += 1;

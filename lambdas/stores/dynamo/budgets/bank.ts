@@ -4,10 +4,13 @@ import { numberIn } from '../meter-item.ts';
 import type { Item, Table } from '../table.ts';
 import { donorsOf, type RoomQuery } from './donors.ts';
 import {
+  borrowersIn,
+  grantedName,
   lentName,
   limitIn,
   pastNamesIn,
   pendingOf,
+  receivedName,
   returnedBy,
   roomName,
   type Share,
@@ -24,6 +27,8 @@ const MAX_TRIES = 12;
 const LEASES_A_GRANT = 64;
 /** Of what is left: grants shrink near the limit, and leave other meters some. */
 const SHARE_OF_REST = 4;
+/** The same where no other meter has used the budget yet: most budgets have one key. */
+const SHARE_OF_ONE = 2;
 /** Leases that a budget has not lent, from which on it is granted by what this process saw of it last. */
 const NEAR = 20;
 /** Taken back in one write, whose expression is bounded. */
@@ -37,8 +42,12 @@ const MAX_ITEMS = 10_000;
 /** For what callers are shown. A grant is made by what the budget's item has. */
 const SEEN_FOR_MS = 10_000;
 
-/** `gone`: the budget was deleted, and limits no request any more. */
-export type Room = { grant: Grant } | { refusal: BudgetRefusal } | 'gone';
+/** `item`: has received a grant since. `gone`: the budget was deleted, and limits no request any more. */
+export type Room =
+  | { grant: Grant }
+  | { item: Item | undefined }
+  | { refusal: BudgetRefusal }
+  | 'gone';
 
 /** What an item lacks for a lease, and what the budget has not lent. */
 type Lack = { own: Share; max: number; lacking: number; free: number };
@@ -73,7 +82,9 @@ export const createBudgetBank = (table: Table, onShare: (share: Share) => void) 
   ): Promise<Room | undefined> => {
     const rest = free + returnedBy(returning);
     if (rest < lacking) return undefined;
-    const most = Math.min(needed * LEASES_A_GRANT, Math.floor(rest / SHARE_OF_REST));
+    const hasOthers = borrowersIn(root, hold).some((key) => key !== own.key);
+    const part = Math.floor(rest / (hasOthers ? SHARE_OF_REST : SHARE_OF_ONE));
+    const most = Math.min(needed * LEASES_A_GRANT, part);
     const amount = Math.max(lacking, Math.min(needed, rest), most);
     const past = own.granted === 0 ? pastNamesIn(root, now) : [];
     const { applied, item } = await grant(hold, own, { amount, max, past, returning });
@@ -135,6 +146,16 @@ export const createBudgetBank = (table: Table, onShare: (share: Share) => void) 
     return draw(root, query, lack, { shares, donors, lacking });
   };
 
+  /** A grant of another process, which most likely receives it now: a write that did so, too, would fail. */
+  const receive = async (
+    { hold, borrower: { key } }: RoomQuery,
+    { received, granted }: Share,
+  ): Promise<Room> => {
+    const item = await table.read(key);
+    const isPast = numberIn(item, receivedName(hold)) !== received;
+    return isPast ? { item } : { grant: { seen: received, to: granted } };
+  };
+
   /** One attempt; undefined: the budget has changed, and is to be looked at again. */
   const attempt = async (
     root: Item,
@@ -154,7 +175,7 @@ export const createBudgetBank = (table: Table, onShare: (share: Share) => void) 
     // An item that has received more was granted more since.
     if (pending < 0) return undefined;
     const lacking = needed - own.room - pending;
-    if (pending > 0 && lacking <= 0) return { grant: { seen: own.received, to: own.granted } };
+    if (pending > 0 && lacking <= 0) return receive(query, own);
     const free = freeOf(root, hold);
     const lack = { own, max, lacking, free };
     if (free >= lacking) return lend(root, query, lack);
@@ -165,6 +186,11 @@ export const createBudgetBank = (table: Table, onShare: (share: Share) => void) 
     freeOf(roots.get(hold.budget)?.root, hold) >= NEAR * nanos;
 
   return {
+    /** Whether a budget had lent the item nothing when this process saw it last. */
+    isUnlent: (hold: Hold, key: string): boolean => {
+      const root = roots.get(hold.budget)?.root;
+      return root !== undefined && numberIn(root, grantedName(hold, key)) === 0;
+    },
     /** Whether a budget had 20 times as much left when this process saw it last. */
     isFar,
     /** Room for a lease of `needed` nanos in the item of a meter, or why there is none. */

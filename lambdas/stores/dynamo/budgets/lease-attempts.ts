@@ -92,6 +92,10 @@ export const createLeaseAttempts = (parts: {
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const found = await roomFor(unit, { key, item: tried.item });
       if (found && 'refusal' in found) return { ...tried, refusal: found.refusal };
+      if (found && 'item' in found) {
+        tried = { ...tried, item: found.item };
+        continue;
+      }
       tried = await trySend(unit, place, found);
       if (!lacksRoom(tried, lease, found?.grants)) return tried;
     }

@@ -22,8 +22,8 @@ const LITTLE_MORE = 1.25;
 
 /** What a write of the item needs for a lease that it has no room for. */
 export type LeaseParts = { grants: Grants; past: string[] };
-/** Or why there is none. */
-export type Found = LeaseParts | { refusal: BudgetRefusal };
+/** Or the item as it is now, if it has received something; or why there is no room. */
+export type Found = LeaseParts | { item: Item | undefined } | { refusal: BudgetRefusal };
 
 /** Whether a budget has too little room in the item for so many nanos more, also with what the write was to receive. */
 export const isLacking = (
@@ -84,7 +84,7 @@ export const createLeases = ({
         lease.holds = lease.holds.filter((other) => other !== hold);
         return makeRoom(lease, borrower, { needed, now, isMovable });
       }
-      if ('refusal' in room) return room;
+      if (!('grant' in room)) return room;
       grants[index] = room.grant;
     }
     const isNew = lease.holds.some((hold) => numberIn(borrower.item, receivedName(hold)) === 0);
@@ -137,7 +137,8 @@ export const createLeases = ({
       if (leasedBy(found.item, unit) !== lease.nanos) break;
       const room = await makeRoom(lease, { key, ...found }, { needed: taken, now });
       if ('refusal' in room) return room.refusal;
-      found = await send(unit, key, { to, taken, grants: room.grants });
+      const grants = 'grants' in room ? room.grants : [];
+      found = await send(unit, key, { to, taken, grants });
     }
     if (!found) return undefined;
     throw new StoreUnavailable('The lease was changed by another write.');
@@ -155,7 +156,8 @@ export const createLeases = ({
     isShort: (key: string, lease: Lease): boolean | undefined => {
       const known = seen.get(key);
       const enough = (isFar(lease) ? 1 : PLENTY) * lease.nanos;
-      return known && (known.isScarce || known.isFull || known.room < enough);
+      if (known) return known.isScarce || known.isFull || known.room < enough;
+      return lease.holds.some((hold) => bank.isUnlent(hold, key)) || undefined;
     },
     /** What a request leases when it is admitted. */
     sizeOf: (lease: Lease): number =>
