@@ -233,9 +233,21 @@ const Models = z.array(Model).check(
   noFaults((models) => RULES.flatMap((issuesOf): Fault[] => issuesOf(models))),
 );
 
+/** What is wrong inside a value that has the kind of one branch of a union, instead of a list of all kinds. */
+const insideUnions = (issue: z.core.$ZodIssue): z.core.$ZodIssue[] => {
+  if (issue.code !== 'invalid_union') return [issue];
+  const inside = issue.errors.find((issues) =>
+    issues.every(({ code, path }) => path.length > 0 || code === 'unrecognized_keys'),
+  );
+  if (!inside || inside.length === 0) return [issue];
+  return inside.flatMap((one) => insideUnions({ ...one, path: [...issue.path, ...one.path] }));
+};
+
 /** @throws Error that names the path of every invalid value in `data`. */
 export const parseModels = (data: unknown): Model[] => {
   const parsed = Models.safeParse(data, { error: describeIssue });
   if (parsed.success) return parsed.data;
-  throw new Error(`The catalog is not valid.\n${z.prettifyError(parsed.error)}`);
+  throw new Error(
+    `The catalog is not valid.\n${z.prettifyError({ issues: parsed.error.issues.flatMap(insideUnions) })}`,
+  );
 };

@@ -65,7 +65,7 @@ const pragma = (connection: Connection, name: string): number =>
 const prepareFile = (connection: Connection, folder: string): void => {
   // Held until the process ends, however it ends. A commit is in the file's log when it returns; the log reaches the
   // disk at a checkpoint, so that what the system itself loses with its power is the last commits, never the file. A
-  // checkpoint flushes the disk while requests wait: one in some 1,500 requests instead of one in 200.
+  // checkpoint flushes the disk while requests wait, with SQLite's limit at one of 200 requests.
   // What was replaced is overwritten: callers delete what they stored.
   connection.exec(
     `PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;

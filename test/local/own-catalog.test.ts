@@ -90,6 +90,15 @@ test('an unknown profile is rejected with the list of presets', async () => {
   );
 });
 
+test.each([
+  [{ thinkng: ['adaptive'] }, /must not have thinkng\n.*\[0\]\.targets\[0\]\.profile$/m],
+  [{ stop: 'no' }, /must be a boolean\n.*\[0\]\.targets\[0\]\.profile\.stop$/m],
+  [{ betas: ['a', 1] }, /must be a string\n.*\[0\]\.targets\[0\]\.profile\.betas\[1\]$/m],
+  [5, /must be a preset, or an object with members of a profile\n.*\.profile$/m],
+])('the profile %j is rejected with the place of what is wrong in it', async (profile, words) => {
+  await expect(read(withTarget({ profile }), SECRETS)).rejects.toThrow(words);
+});
+
 test.each(['/v1/messages', '/v1/chat/completions', '/v1/responses/'])(
   'an address that ends in %s is rejected, because the router adds the path',
   async (path) => {
