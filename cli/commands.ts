@@ -1,16 +1,89 @@
 import { OPERATIONS, type OperationName } from '../lambdas/operations.ts';
 import { APPLY } from './apply.ts';
-import { AUDIT_COMMANDS } from './audit-commands.ts';
 import { BUDGET_COMMANDS } from './budget-commands.ts';
+import { usageError } from './cli-error.ts';
 import type { Command } from './command.ts';
 import { DOCTOR_COMMANDS } from './doctor-commands.ts';
 import { EXPORT_COMMANDS } from './export-commands.ts';
+import { formatTable, moreNote, type Row, rowsIn } from './format.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
-import { MEMBER_COMMANDS } from './member-commands.ts';
 import type { OptionName } from './read-arguments.ts';
 import { REQUEST_COMMANDS } from './request-commands.ts';
 import { TOP } from './top.ts';
 import { USAGE_COMMANDS } from './usage-commands.ts';
+
+const COLUMNS = ['at', 'who', 'action', 'project', 'plan', 'key', 'member', 'outcome', 'change'];
+
+const isFields = (value: unknown): value is Row => typeof value === 'object' && value !== null;
+
+/** The fields that differ: `quota 10 -> 20`. What was created has its ids as columns. */
+const changeOf = ({ before, after }: Row): string => {
+  if (!isFields(before) || !isFields(after)) return '-';
+  return Object.keys({ ...before, ...after })
+    .filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
+    .map((name) => `${name} ${before[name] ?? '-'} -> ${after[name] ?? '-'}`)
+    .join(', ');
+};
+
+const AUDIT_COMMANDS: Record<string, Command> = {
+  'audit list': {
+    options: ['since', 'until', 'who', 'project', 'limit'],
+    print: ({ data }) =>
+      formatTable(
+        COLUMNS,
+        rowsIn(data).map((row) => ({ ...row, change: changeOf(row) })),
+      ),
+    note: moreNote,
+  },
+};
+
+const EMAIL = { member: 'EMAIL' };
+const ENDS_LATE = 'A page that is open has the earlier roles for up to 15 minutes.';
+
+const describeInvitation = ({ invitation }: Record<string, unknown>): string =>
+  invitation === 'none'
+    ? 'The member has signed in before, so no e-mail was sent.'
+    : 'The temporary password in the e-mail is valid for 3 days; a second invitation sends another.';
+
+/** Users of the console of a stack. */
+const MEMBER_COMMANDS: Record<string, Command> = {
+  'members list': {
+    options: ['project', 'search'],
+    isPaged: true,
+    lists: { data: ['email', 'roles', 'status', 'invited_at'] },
+  },
+  'members invite': {
+    operands: { email: 'EMAIL' },
+    options: ['role'],
+    needs: ['role'],
+    reads: {
+      role: {
+        read: ([role, ...others]) => {
+          if (others.length === 0) return role;
+          throw usageError('--role is one role here; members set takes several.');
+        },
+      },
+    },
+    note: describeInvitation,
+  },
+  'members set': {
+    operands: EMAIL,
+    options: ['role'],
+    needs: ['role'],
+    note: () => ENDS_LATE,
+  },
+  'members remove': {
+    operands: EMAIL,
+    question: ({ operands: [email] }) => `${email} is removed from the console.`,
+    note: () => ENDS_LATE,
+  },
+  'operators invite': {
+    operation: 'members.invite',
+    operands: { email: 'EMAIL' },
+    members: () => ({ role: 'operator' }),
+    note: describeInvitation,
+  },
+};
 
 const PLAN_COLUMNS = 'id rpm quota period concurrency models replay state loops'.split(' ');
 const PLAN_OPTIONS: OptionName[] = [

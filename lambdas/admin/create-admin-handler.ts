@@ -1,7 +1,6 @@
 import middy from '@middy/core';
-import { accessLog } from '../http/middleware/access-log.ts';
+import { accessLog, receive } from '../http/middleware/access-log.ts';
 import { errorEnvelope } from '../http/middleware/error-envelope.ts';
-import { receive } from '../http/middleware/receive.ts';
 import { writeReply } from '../http/middleware/write-reply.ts';
 import { createPathFinder, methodNotAllowed } from '../http/read-address.ts';
 import { readBody } from '../http/read-body.ts';

@@ -1,5 +1,5 @@
 import { invalidRequest } from '../support/errors.ts';
-import { LABELS, type Labels, type Policy, policyText, targetsWithin } from './policy.ts';
+import { LABELS, type Labels, type Policy, policyText, targetsWithin } from './catalog.ts';
 
 type Scope = { models?: string[] | undefined; require?: Policy | undefined };
 type Served = { id: string; targets: Labels[] };

@@ -14,9 +14,8 @@ import type { ApiError } from '../support/errors.ts';
 import { isEmpty, omitUndefined } from '../support/omit-undefined.ts';
 import { oncePer } from '../support/once-per.ts';
 import { type Bill, type BillParts, billOf, totalOf, type Used } from './bill.ts';
-import type { CheckedCall } from './check-call.ts';
+import { type CheckedCall, countsOn, estimateOn } from './check-call.ts';
 import type { Call } from './endpoint.ts';
-import { countsOn, estimateOn } from './prompt.ts';
 import type { Charge } from './settlement.ts';
 
 /** An attempt on a target, as it happens, with what it has used. */

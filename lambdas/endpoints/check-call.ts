@@ -1,18 +1,128 @@
 import { assertCapable, assertFits, targetsFor } from '../catalog/capabilities.ts';
-import type { Catalog, Model, Target } from '../catalog/catalog.ts';
-import { requireWithin } from '../catalog/policy.ts';
+import { type Catalog, type Model, requireWithin, type Target } from '../catalog/catalog.ts';
+import {
+  countingOf,
+  countPrompt,
+  estimateInputTokens,
+  leastInputTokens,
+} from '../catalog/estimate-tokens.ts';
+import { partsOf, type RequestParts } from '../catalog/request-parts.ts';
 import { type Session, sessionIdOf, sessionOf } from '../protocols/cache/session.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import { assertConsistent } from '../protocols/ledger/assert-consistent.ts';
-import { latestOrigin } from '../protocols/thinking/origin.ts';
+import { type HeaderMap, wireTargetOf } from '../protocols/protocol.ts';
+import { upstreamProtocols } from '../protocols/protocols.ts';
+import { latestOrigin, originOf } from '../protocols/thinking/origin.ts';
 import type { Calibrations } from '../routing/calibrations.ts';
 import { orderTargets } from '../routing/order-targets.ts';
 import type { Prefer, Preferred } from '../routing/preference.ts';
 import type { Choice } from '../stores/record-store.ts';
-import { targetsAllowed } from './dropped.ts';
+import { type ApiError, invalidRequest } from '../support/errors.ts';
 import type { Call } from './endpoint.ts';
-import { createPrompt, estimateOn, leastOn, type Prompt, partsIn } from './prompt.ts';
 import { type Attribution, attributionOf } from './who.ts';
+
+/** What is counted of a request: it is read for a target when its count is first needed. */
+type Prompt = {
+  readonly request: GenerationRequest;
+  readonly targets: Target[];
+  readonly calibrations: Pick<Calibrations, 'framingOf'>;
+  parts: RequestParts | undefined;
+  counts: Map<Target, number[]> | undefined;
+};
+
+const createPrompt = (
+  request: GenerationRequest,
+  targets: Target[],
+  calibrations: Prompt['calibrations'],
+): Prompt => ({ request, targets, calibrations, parts: undefined, counts: undefined });
+
+const partsIn = (prompt: Prompt): RequestParts => {
+  prompt.parts ??= partsOf(prompt.request);
+  return prompt.parts;
+};
+
+const countsIn = (prompt: Prompt, target: Target): number[] => {
+  prompt.counts ??= new Map();
+  const counts = prompt.counts.get(target) ?? countPrompt(partsIn(prompt), countingOf(target));
+  prompt.counts.set(target, counts);
+  return counts;
+};
+
+/** Estimates the input as the target counts it, by default the first one. */
+export const estimateOn = (prompt: Prompt, target = prompt.targets[0]): number => {
+  if (!target) return 0;
+  const counting = { ...countingOf(target), calibrated: prompt.calibrations.framingOf(target) };
+  return estimateInputTokens(partsIn(prompt), counting, countsIn(prompt, target));
+};
+
+/** What the target's framing counts; undefined if the prompt has media, which no framing counts. */
+export const countsOn = (prompt: Prompt, target: Target): number[] | undefined => {
+  const { images, mediaTokens } = partsIn(prompt);
+  return images.length > 0 || mediaTokens > 0 ? undefined : countsIn(prompt, target);
+};
+
+/**
+ * The tokens it has at least at the target that counts least. Pages of documents are none: one is 258 tokens at one vendor and
+ * 2,300 at another, so the provider decides on those.
+ */
+const leastOn = (prompt: Prompt): number =>
+  Math.min(...prompt.targets.map(({ model }) => leastInputTokens(partsIn(prompt), model)));
+
+type Sent = { call: Pick<Call, 'body' | 'source'>; request: GenerationRequest; model: Model };
+
+/** The paths of what a target does not get, or gets with another meaning. */
+const droppedOn = ({ call, request, model }: Sent, target: Target): string[] => {
+  const { losses } = upstreamProtocols[target.protocol];
+  const wireTarget = wireTargetOf(target, model.max_output_tokens);
+  const sent = { ...request, thinkingFrom: originOf(target) };
+  return [...new Set([...(call.source.removed ?? []), ...losses(sent, wireTarget, call.body)])];
+};
+
+/** Keeps the header, and an error's text, short. */
+const MAX_PATHS = 20;
+
+const listOf = (paths: string[]): string =>
+  [
+    ...paths.slice(0, MAX_PATHS),
+    ...(paths.length > MAX_PATHS ? [`+${paths.length - MAX_PATHS}`] : []),
+  ].join(', ');
+
+/** Lists what `target` did not get, and headers that are in no record, so that no caller has to guess. */
+export const droppedHeader = (
+  sent: Sent & { attribution: Attribution },
+  target: Target | undefined,
+): HeaderMap => {
+  const unsent = target ? droppedOn(sent, target) : [];
+  const { dropped } = sent.attribution;
+  const paths = dropped.length === 0 ? unsent : [...unsent, ...dropped];
+  return paths.length === 0 ? {} : { 'x-router-dropped': listOf(paths) };
+};
+
+/** The 400 of a strict request that a target does not get whole; undefined if it does, or if drops are allowed. */
+export const strictError = (
+  sent: Sent & { isStrict: boolean },
+  target: Target,
+): ApiError | undefined => {
+  const dropped = sent.isStrict ? droppedOn(sent, target) : [];
+  const [param] = dropped;
+  if (param === undefined) return undefined;
+  const problem = `no provider of the model '${sent.model.id}' accepts ${listOf(dropped)}.`;
+  return invalidRequest(`x-router-strict: ${problem}`, { param });
+};
+
+/**
+ * The targets that get the whole request, if it is strict.
+ * @throws ApiError 400 that lists what the best of the others would not get
+ */
+const targetsAllowed = (sent: Sent & { isStrict: boolean }, targets: Target[]): Target[] => {
+  if (!sent.isStrict) return targets;
+  const candidates = targets.map((target) => ({ target, dropped: droppedOn(sent, target) }));
+  const exact = candidates.filter(({ dropped }) => dropped.length === 0);
+  const [least] = candidates.toSorted((one, other) => one.dropped.length - other.dropped.length);
+  const error = exact.length === 0 && least && strictError(sent, least.target);
+  if (error) throw error;
+  return exact.map(({ target }) => target);
+};
 
 /** A valid call: its decoded request, its model and the targets that may serve it. */
 export type CheckedCall = {

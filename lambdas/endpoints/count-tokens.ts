@@ -1,6 +1,5 @@
-import type { Catalog, Target } from '../catalog/catalog.ts';
+import { type Catalog, requireWithin, type Target } from '../catalog/catalog.ts';
 import { countingOf, estimateInputTokens } from '../catalog/estimate-tokens.ts';
-import { requireWithin } from '../catalog/policy.ts';
 import { partsOf, type RequestParts } from '../catalog/request-parts.ts';
 import { retirementHeaders } from '../catalog/retirement.ts';
 import type { Meter } from '../metering/meter.ts';

@@ -5,8 +5,7 @@ import { asRecord } from '../protocols/bytes/json.ts';
 import { textAt } from '../protocols/bytes/raw.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import { DO_NOT_RETRY, invalidRequest } from '../support/errors.ts';
-import type { CheckedCall } from './check-call.ts';
-import { estimateOn } from './prompt.ts';
+import { type CheckedCall, estimateOn } from './check-call.ts';
 
 /** Uses of a tool that the upstream runs, if the request does not bound them. */
 const USES = 10;

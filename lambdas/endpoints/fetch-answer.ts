@@ -15,11 +15,9 @@ import type { Counts } from './bill.ts';
 import { type CallBudget, createCallBudget } from './call-budget.ts';
 import type { Tried } from './call-record.ts';
 import type { Cancellations } from './cancellations.ts';
-import type { CheckedCall } from './check-call.ts';
-import { strictError } from './dropped.ts';
+import { type CheckedCall, estimateOn, strictError } from './check-call.ts';
 import type { Keeper } from './endpoint.ts';
 import type { Fuse } from './fuse.ts';
-import { estimateOn } from './prompt.ts';
 import type { Seat, TakeSeat } from './seat.ts';
 import type { Settlement } from './settlement.ts';
 

@@ -22,7 +22,7 @@ import { HEARTBEAT_MS, type MessageBatches, withHeartbeat } from '../protocols/s
 import { type Clock, withTimeout } from '../support/clock.ts';
 import { type ApiError, withSentence } from '../support/errors.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
-import { droppedHeader } from './dropped.ts';
+import { droppedHeader } from './check-call.ts';
 import type { Call, EncodedReply, StreamReply } from './endpoint.ts';
 import type { PendingAnswer } from './fetch-answer.ts';
 import { endOf, isAbandoned, isCancelled, publicError } from './public-error.ts';

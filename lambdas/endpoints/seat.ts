@@ -15,8 +15,7 @@ import { ApiError } from '../support/errors.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import type { Tried } from './call-record.ts';
-import { type CheckedCall, mostTokens } from './check-call.ts';
-import { estimateOn } from './prompt.ts';
+import { type CheckedCall, estimateOn, mostTokens } from './check-call.ts';
 
 type Call = (target: Target) => Promise<EventBatches>;
 

@@ -11,7 +11,7 @@ import { eventId } from './resume.ts';
 /** A store that is slower delays no response further; two attempts of a table fit in. */
 const STORE_TIMEOUT_MS = 3_000;
 
-/** An empty response is kept for the repeats that wait for it: longer than their reads are apart (wait.ts). */
+/** An empty response is kept for the repeats that wait for it: longer than their reads are apart (run-once.ts). */
 const EMPTY_KEPT_MS = 5_000;
 
 /** The response is sent, but a repeat would run again. */

@@ -4,15 +4,27 @@ import { withEdits } from '../bytes/edits.ts';
 import { asArray, type Json } from '../bytes/json.ts';
 import { knownFields, rejectedMembers, sessionKey } from '../cache/members.ts';
 import { encodeMaxTokens, encodeUser } from '../fit-effort.ts';
-import type { GenerationRequest } from '../generation.ts';
+import type { GenerationRequest, ResponseFormat } from '../generation.ts';
 import { instructionEdits } from '../instructions.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
 import type { WireTarget } from '../protocol.ts';
+import { isStrictSchema } from '../tools/strict-schema.ts';
 import { encodeTurns } from './encode-turns.ts';
 import { NAME } from './name.ts';
 import { asksForUsage, fitTo } from './request.ts';
-import { encodeResponseFormat } from './response-format.ts';
 import { encodeToolFields } from './tools.ts';
+
+/**
+ * The messages protocol always enforces its schema, so its callers get strict mode if the schema
+ * allows it.
+ */
+const encodeResponseFormat = (format: ResponseFormat, sameProtocol: boolean): Json => {
+  if (format.type === 'json') return { type: 'json_object' };
+  const { name = 'output', description, schema } = format;
+  const strict = format.strict ?? (!sameProtocol && isStrictSchema(schema));
+  const wire = { name, description, schema, strict: strict || format.strict };
+  return { type: 'json_schema', json_schema: omitUndefined(wire) };
+};
 
 /** @throws ApiError 400 when no part of the conversation has a form in this protocol. */
 export const encodeRequest = (

@@ -4,8 +4,8 @@ import type { FinishReason, GenerationEvent, GenerationRequest, Usage } from '..
 import { extrasIfAny } from '../ledger/extras.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
-import { createStreamDecoder, type StreamReader } from '../streams/decode.ts';
 import { createEventWriter, type EventWriter } from '../streams/event-writer.ts';
+import { createStreamDecoder, type StreamReader } from '../streams/relay.ts';
 import { hasCustomTool, unwrapInput } from '../tools/custom.ts';
 import { createToolIds } from '../tools/ids.ts';
 import { callerToolNames } from '../tools/names.ts';

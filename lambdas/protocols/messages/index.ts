@@ -1,18 +1,35 @@
 import { encodeMessagesRequest } from '#late/encoders';
 import { perUnit } from '../../support/clock.ts';
+import type { ApiError } from '../../support/errors.ts';
+import { omitUndefined } from '../../support/omit-undefined.ts';
 import { asCount, asRecord } from '../bytes/json.ts';
 import { markingOf } from '../cache/marks.ts';
 import type { CallerProtocol, HeaderMap, RequestLimits, UpstreamProtocol } from '../protocol.ts';
 import { relaying } from '../streams/relay.ts';
+import type { SseMessage } from '../streams/sse.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { editsOf } from './edits.ts';
-import { streamEncoder } from './encode-stream.ts';
-import { encodeError, encodeStreamError } from './error.ts';
+import { message, streamEncoder } from './encode-stream.ts';
 import { headersFor } from './headers.ts';
 import { NAME } from './name.ts';
 import { createRelay } from './relay.ts';
 import { cannotSay, decodeCountRequest, decodeRequest, losses } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
+
+const encodeError = (
+  { type, message: text, details }: ApiError,
+  requestId: string,
+): Record<string, unknown> => ({
+  type: 'error',
+  error: omitUndefined({ type, message: text, details }),
+  request_id: requestId,
+});
+
+/** No `message_stop` follows: it marks a complete message. */
+const encodeStreamError = (error: ApiError, requestId: string): SseMessage[] => {
+  const { type, ...fields } = encodeError(error, requestId);
+  return [message(String(type), fields)];
+};
 
 /** Requests of a minute have the same reset. */
 const formatReset = perUnit(1, (instant) => instant.toISOString());
