@@ -2,6 +2,7 @@ import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { leaseOf } from '../../lambdas/metering/budgets.ts';
 import { reservationOf } from '../../lambdas/metering/limits.ts';
+import type { Lease } from '../../lambdas/stores/budget-store.ts';
 import { createDynamoBudgetStore } from '../../lambdas/stores/dynamo/budgets/budget-store.ts';
 import { SHARDING } from '../../lambdas/stores/dynamo/meter-shards.ts';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
@@ -91,27 +92,47 @@ describe(`in ${SEEDS} schedules`, () => {
     expect(await budgets.readBudget(hold)).toMatchObject({ leased: lease.nanos });
   });
 
-  test('the budgets of a key and of a user lease as much for a request whose lease has become as large again', async () => {
+  /** A key with a budget, whose user has one, too. */
+  const createCaller = async () => {
     const now = Date.UTC(2026, 11, 1);
     const clock = createManualClock(now);
     const client = createMemoryClient(createMemoryTable(), 'always');
     const { createMeters, createBudgets } = storesWith(SHARDING);
-    const meters = createMeters(client, clock);
     const plan = { id: 'plan', rpm: 10, quota: 10, period: 'month' as const };
     const budgets = ['key/total', 'user/total/100'];
     const caller = { keyId: 'key', projectId: 'p', meterId: 'm', plan, budgets };
-    const lease = leaseOf(caller, { nanos: 25, who: { user: 'ann' } }, now);
-    const [hold] = lease.holds;
+    const newLease = () => leaseOf(caller, { nanos: 25, who: { user: 'ann' } }, now);
+    const [hold] = newLease().holds;
     if (!hold) throw new Error('The caller has a budget.');
     const owner = { scope: 'key', id: 'm', name: 'm', period: 'total' as const };
     const limit = { ...owner, max: 100, isPaused: false, setBy: '', setAt: 0 };
     await createBudgets(client, clock).setBudget(limit, hold);
-    const unit = { ...reservationOf(caller, 'req_1', now), lease };
+    const leased = async ({ counters = [] }: Lease): Promise<number | undefined> => {
+      const user = counters[0]?.hold;
+      return user && (await createBudgets(client, clock).readBudget(user))?.leased;
+    };
+    const unitOf = (lease: Lease) => ({ ...reservationOf(caller, 'req_1', now), lease });
+    return { createMeters: () => createMeters(client, clock), newLease, unitOf, leased, now };
+  };
+
+  test('the budgets of a key and of a user lease as much for a request whose lease has become as large again', async () => {
+    const { createMeters, newLease, unitOf, leased, now } = await createCaller();
+    const lease = newLease();
+    const meters = createMeters();
+    const unit = unitOf(lease);
     await meters.reserve(unit);
     await meters.changeLease(unit, 19, now);
     await meters.changeLease(unit, 25, now);
-    const user = lease.counters?.[0]?.hold;
-    expect(user && (await createBudgets(client, clock).readBudget(user))?.leased).toBe(lease.nanos);
+    expect(await leased(lease)).toBe(lease.nanos);
+  });
+
+  test('the budgets of a key and of a user lease as much for a request whose first process died', async () => {
+    const { createMeters, newLease, unitOf, leased } = await createCaller();
+    await createMeters().reserve(unitOf(newLease()));
+    const lease = newLease();
+    await createMeters().reserve({ ...unitOf(lease), isRepeat: true });
+    expect(lease.nanos).toBeGreaterThan(25);
+    expect(await leased(lease)).toBe(lease.nanos);
   });
 
   test('the simulation detects a response that continues without a slice', async () => {
