@@ -24,7 +24,9 @@ export default defineConfig({
     // npm run test:browser
     exclude: ['test/browser/**'],
     globalSetup: 'test/house/leftovers.ts',
-    setupFiles: ['test/support/fail-on-leaks.ts', 'test/support/fail-on-shapes.ts'],
+    setupFiles: ['compile-cache', 'fail-on-leaks', 'fail-on-shapes'].map(
+      (name) => `test/support/${name}.ts`,
+    ),
     pool: 'threads',
     // Files of one worker share its modules: loading them anew for each costs a second of CPU a file.
     isolate: false,

@@ -25,11 +25,7 @@ const setVariables = (variables: Record<string, string>): (() => void) => {
  */
 export const claimTmpdir = (): (() => void) => {
   const folder = mkdtempSync(join(tmpdir(), 'model-router-tests-'));
-  const restore = setVariables({
-    TMPDIR: folder,
-    // A process of the CLI or of a server starts in half the time with what another one has compiled.
-    NODE_COMPILE_CACHE: join(folder, SHARED, 'compiled'),
-  });
+  const restore = setVariables({ TMPDIR: folder });
   return () => {
     restore();
     const leftovers = readdirSync(folder).filter((name) => name !== SHARED);
