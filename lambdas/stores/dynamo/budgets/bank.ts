@@ -28,7 +28,7 @@ const LEASES_A_GRANT = 64;
 /** Of what is left: grants shrink near the limit, and leave other meters some. */
 const SHARE_OF_REST = 4;
 /** The same where no other meter has used the budget yet: most budgets have one key. */
-const SHARE_OF_ONE = 2;
+const SHARE_OF_ONE = 3;
 /** Leases that a budget has not lent, from which on it is granted by what this process saw of it last. */
 const NEAR = 20;
 /** Taken back in one write, whose expression is bounded. */
