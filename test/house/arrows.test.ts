@@ -84,25 +84,32 @@ describe('the import arrows', () => {
     expect(checkArrows(plant(treeOf(pairs, 'type'))).violations).toEqual([]);
   });
 
-  // One tree for three kinds of violation, as each run of the tool takes a second of CPU.
-  test('a planted import of the AWS SDK or of CDK, a cycle even of types only, and an import that does not resolve are reported', () => {
+  test('a planted import of the AWS SDK or of CDK is reported', () => {
     const { violations } = checkArrows(
       plant({
         'lambdas/keys/a.ts': "import '@aws-sdk/client-dynamodb';\n",
         'lambdas/http/b.ts': "import 'aws-cdk-lib/aws-lambda';\n",
-        'lambdas/support/a.ts': "import type { B } from './b.ts';\nexport type A = B;\n",
-        'lambdas/support/b.ts': "import type { A } from './a.ts';\nexport type B = A[];\n",
-        'lambdas/support/c.ts': "import './gone.ts';\n",
       }),
     );
-    for (const expected of [
-      /^sdk-only-at-the-walls: .*keys\/a\.ts/,
-      /^runtime-never-imports-.*http\/b\.ts/,
-      /^no-circle: lambdas\/support\/[ab]\.ts/,
-      /^no-dead-end: lambdas\/support\/c\.ts -> \.\/gone\.ts$/,
-    ]) {
-      expect(violations).toContainEqual(expect.stringMatching(expected));
-    }
+    expect(violations).toContainEqual(
+      expect.stringMatching(/^sdk-only-at-the-walls: .*keys\/a\.ts/),
+    );
+    expect(violations).toContainEqual(
+      expect.stringMatching(/^runtime-never-imports-.*http\/b\.ts/),
+    );
+  });
+
+  test('a planted import cycle is reported, even of types only', () => {
+    const root = plant({
+      'lambdas/support/a.ts': "import type { B } from './b.ts';\nexport type A = B;\n",
+      'lambdas/support/b.ts': "import type { A } from './a.ts';\nexport type B = A[];\n",
+    });
+    expect(checkArrows(root).violations).toContainEqual(expect.stringContaining('no-circle'));
+  });
+
+  test('an import that does not resolve is reported', () => {
+    const root = plant({ 'lambdas/support/a.ts': "import './gone.ts';\n" });
+    expect(checkArrows(root).violations).toEqual([expect.stringContaining('no-dead-end')]);
   });
 
   test.each([

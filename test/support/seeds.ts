@@ -15,8 +15,8 @@ export { fc };
 /** `npm run test:all`, which runs each night, checks every seed and every cell. */
 export const checksAll = process.env.TEST_ALL === '1';
 
-/** How many of `all` seeds are checked: in `npm test` the first twentieth. */
-export const share = (all: number): number => (checksAll ? all : Math.ceil(all / 20));
+/** How many of `all` seeds are checked: in `npm test` the first tenth. */
+export const share = (all: number): number => (checksAll ? all : Math.ceil(all / 10));
 
 /** For soaks: sets TEST_SEED to a random number unless it is set, and returns the line to print. */
 export const chooseSeed = (): string => {
