@@ -47,7 +47,7 @@ const orderIn = (text: string): Order => {
     read: number('read', 0),
     write: number('write', 0),
     pace: number('pace', 0),
-    chunk: number('chunk', 1),
+    chunk: number('chunk', 10),
     breaks: number('breaks', Number.POSITIVE_INFINITY),
     closes: number('closes', 0) > 0,
     counts: number('counts', 1),
@@ -58,7 +58,8 @@ const orderIn = (text: string): Order => {
 type Event = Parameters<typeof messagesWire>[0][number];
 type Body = { model: string; max_tokens?: number; max_completion_tokens?: number };
 
-const WORD = 'word ';
+/** As long as the router takes a token of a longer text to be. */
+const WORD = 'of ';
 const finishOf = (isCut: boolean, isTool: boolean, words: [string, string, string]) =>
   isCut ? words[0] : isTool ? words[1] : words[2];
 
@@ -173,10 +174,10 @@ const inputCost = ({ input, order: { read, write } }: Asked, isMessages: boolean
 };
 
 /** Arguments of a tool call are one JSON object. */
-const wordAt = (n: number, { most, order }: Asked): string => {
-  if (order.tool === 0) return WORD.repeat(Math.min(order.chunk, most - n));
-  if (n === 0) return '{"text":"';
-  return n === most - 1 ? '"}' : WORD;
+const wordsAt = (n: number, { most, order: { chunk, tool } }: Asked): string => {
+  const words = WORD.repeat(Math.min(chunk, most - n));
+  if (tool === 0) return words;
+  return `${n === 0 ? '{"text":"' : ''}${words}${n + chunk >= most ? '"}' : ''}`;
 };
 
 /** Sends tokens until all are sent, or the client is gone. */
@@ -187,7 +188,7 @@ const generate = async (
 ): Promise<void> => {
   const { order, input, most } = asked;
   const isTool = order.tool > 0;
-  const chunk = isTool ? 1 : order.chunk;
+  const { chunk } = order;
   const [chat, messages] = [chatParts(isTool), messagesParts(isTool)];
   let isGone = false;
   response.once('close', () => {
@@ -202,8 +203,8 @@ const generate = async (
       response.destroy();
       return;
     }
-    const word = wordAt(n, asked);
-    response.write(isMessages ? messages.token(word) : chat.token(word, n === 0));
+    const words = wordsAt(n, asked);
+    response.write(isMessages ? messages.token(words) : chat.token(words, n === 0));
     bill(Math.min(chunk, most - n));
     await (order.pace > 0 ? setTimeout(order.pace) : new Promise(setImmediate));
   }

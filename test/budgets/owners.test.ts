@@ -134,7 +134,7 @@ test('a request in flight of a user is a 429, and room again when it ends', asyn
   lab.pass();
   const running = await lab.ask({
     key,
-    order: 'output=200 pace=5',
+    order: 'output=200 pace=50',
     maxTokens: 1_500,
     ...forUser('u'),
   });
@@ -152,7 +152,7 @@ test('a response of a user that gets no further slice ends as one that is cut, w
   const before = lab.provider.invoices.length;
   const response = await lab.ask({
     key,
-    order: 'output=9000 pace=0.1',
+    order: 'output=9000 pace=1 chunk=6',
     maxTokens: 9_000,
     ...forUser('ann'),
   });
