@@ -1,6 +1,7 @@
 // First: it installs `awslambda`, which the handler looks for when it is made.
 import '../../lambdas/web/lambda-runtime.ts';
 import { randomBytes } from 'node:crypto';
+import { flushCompileCache } from 'node:module';
 import { createCatalog, type Model } from '../../lambdas/catalog/catalog.ts';
 import { createRouter } from '../../lambdas/create-router.ts';
 import { createDynamoStores, openDynamoResponses } from '../../lambdas/stores/dynamo/stores.ts';
@@ -51,7 +52,10 @@ const serve = async ({ dynamo, secrets, models, skew, patience, ...order }: Serv
     clock,
     randomBytes,
   });
-  tell(await startServer({ handler, port: 0, clock: systemClock, randomBytes }));
+  const started = await startServer({ handler, port: 0, clock: systemClock, randomBytes });
+  // Node writes what it has compiled at the end of a process, and most of these are killed.
+  flushCompileCache();
+  tell(started);
 };
 
 process.once('message', (order: ServerOrder) => void serve(order));
