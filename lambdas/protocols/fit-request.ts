@@ -228,6 +228,7 @@ export const createCannotSay =
   (request: GenerationRequest, profile: Profile = {}): string[] => [
     ...partsBeyond(protocol, request, { documentName, takes }),
     ...essentialBeyond(protocol, request.extras),
+    ...(request.choices !== undefined && request.extras.protocol !== protocol ? ['n above 1'] : []),
     ...partsRefused(request, profile),
     ...(maxStops !== undefined && (request.stop ?? []).length > maxStops
       ? [`more than ${maxStops} stop sequences`]

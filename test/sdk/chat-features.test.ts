@@ -157,6 +157,11 @@ beforeAll(async () => {
   const models = [
     modelOn([chat], { id: 'vendor/chat' }),
     modelOn([messages], { id: 'vendor/messages' }),
+    ...(['responses', 'gemini'] as const).map((protocol) =>
+      modelOn([targetAt(upstream.url, { upstream: protocol, protocol })], {
+        id: `vendor/${protocol}`,
+      }),
+    ),
     modelOn([messages, chat], { id: 'vendor/both' }),
   ];
   fleet = await startFleet({ models, clock: systemClock, secret: CANARIES.upstreamKey });
@@ -268,14 +273,17 @@ describe.each(readers)('a %s response', (form, read) => {
   });
 });
 
-test.each([
-  ['several choices', { n: 2 }, 'n above 1'],
-  ['audio', { modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'mp3' } }, 'audio'],
-] as const)(
-  'a request for %s gets 400 that names the field where no target speaks chat',
-  async (_, fields, named) => {
+const AUDIO_OUTPUT = { modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'mp3' } };
+test.each(
+  ['messages', 'responses', 'gemini'].flatMap((target) => [
+    { target, fields: { n: 2 }, named: 'n above 1' },
+    { target, fields: AUDIO_OUTPUT, named: 'audio' },
+  ]),
+)(
+  'a request for $named gets 400 that names the field where the only target speaks $target',
+  async ({ target, fields, named }) => {
     const charged = await fleet.charged();
-    const params = { model: 'vendor/messages', messages: [user('hi')], ...fields } as Params;
+    const params = { model: `vendor/${target}`, messages: [user('hi')], ...fields } as Params;
     const error = await rejection<InstanceType<typeof OpenAI.APIError>>(
       client.chat.completions.create(params),
     );

@@ -184,8 +184,5 @@ const isBlank = (stop: string): boolean => stop.trim() === '';
 
 export const cannotSay = createCannotSay(NAME, {
   documentName,
-  others: ({ stop, choices }) => [
-    ...(stop?.some(isBlank) ? ['stop sequence of white space'] : []),
-    ...(choices === undefined ? [] : ['n above 1']),
-  ],
+  others: ({ stop }) => (stop?.some(isBlank) ? ['stop sequence of white space'] : []),
 });
