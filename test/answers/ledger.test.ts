@@ -90,7 +90,8 @@ const marked = (wire: object, places: number[]): Json => {
   for (const [index, { value, owner, name }] of leavesOf(body).entries()) {
     const mark = `mark ${index} of a text`;
     if (name === 'arguments') owner[name] = JSON.stringify({ a: mark });
-    if (typeof value === 'string' && TEXTS.includes(name)) owner[name] = mark;
+    const isSound = name === 'data' && 'format' in owner;
+    if (typeof value === 'string' && (isSound || TEXTS.includes(name))) owner[name] = mark;
   }
   return body;
 };
@@ -120,12 +121,16 @@ const isRead = (path: string): boolean =>
 const isOfRouter = ({ to }: Pair, path: string): boolean =>
   upstreamProtocols[to].takesStops === false && /^stop(?:_sequences)?$/.test(path);
 
+/** The switch of calls without tools, which vendors reject. */
+const isIdle = (path: string, { tools }: Json): boolean =>
+  path === 'parallel_tool_calls' && [tools ?? []].flat().length === 0;
+
 /** Paths of what is lost in silence, and of what is sent and named as lost. */
 const faultsOf = async (pair: Pair, body: Json, sent: string, named: string[]) => {
   const { harmless } = ledgerOf({ ...pair, received: body, strict: () => true, cache: () => [] });
   const faults: string[] = [];
   for (const { path, value } of leavesOf(body)) {
-    if (isRead(path) || isOfRouter(pair, path)) continue;
+    if (isRead(path) || isOfRouter(pair, path) || isIdle(path, body)) continue;
     const mark = textOf(value);
     const isIn = (entries: string[]) => entries.some((entry) => isWithin(path, entry));
     const isMarked = mark !== undefined;

@@ -33,12 +33,15 @@ import {
 
 const borrowedImage = part('', { source: SOURCE });
 
+const sound = object('', { data: carriedTo(['gemini']), format: carriedTo(['gemini'], 'wav') });
+
 const chatContent = list(
   kinds('type', {
     text,
     refusal: part('refusal'),
     image_url: part('', { image_url: object('url', { detail: carriedTo(['responses'], 'auto') }) }),
     file: part('', { file: object('file_data filename', { file_id: WITH_DATA }) }),
+    input_audio: object('type', { input_audio: sound }),
     tool_use: part('id name input'),
     tool_result: part('tool_use_id is_error', {
       content: list(kinds('type', { text, image: borrowedImage })),
