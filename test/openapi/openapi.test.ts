@@ -326,8 +326,13 @@ describe('requests that the document allows and forbids', () => {
     const changes = fc.array(jsonMutation, { minLength: 1, maxLength: 2 });
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...sents), changes, async (sent, mutations) => {
-        const body: unknown = JSON.parse(mutateJson(JSON.stringify(sent.body), mutations));
-        const isAllowed = checkOf(bodySchemaOf(sent))(body);
+        const changed = mutateJson(JSON.stringify(sent.body), mutations);
+        const body: unknown = JSON.parse(changed);
+        // The router reads a body without such members.
+        const read: unknown = JSON.parse(changed, (name, value) =>
+          name === '__proto__' ? undefined : value,
+        );
+        const isAllowed = checkOf(bodySchemaOf(sent))(read);
         const { status, text } = await send({ ...sent, body });
         if (status < 300) counts.served += 1;
         if (isAllowed) return;

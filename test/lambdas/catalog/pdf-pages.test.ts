@@ -78,7 +78,7 @@ test('of the PDFs of a request 4 MB are inflated, and the rest counts by its siz
 test('a PDF that is cut at any byte is counted', async () => {
   const whole = pdf(...objectStream(deflateSync(pages(2))));
   await fc.assert(
-    fc.asyncProperty(fc.nat({ max: whole.length }), async (length) => {
+    fc.asyncProperty(fc.integer({ min: 1, max: whole.length }), async (length) => {
       expect(await countTokens(whole.subarray(0, length))).toBeGreaterThan(0);
     }),
     { numRuns: 30 },
