@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { models, synthTemplate } from '../lib/synth.ts';
-import { bundleFor, environmentFor } from '../runtime/start-function.ts';
+import { atEmbeddedUpstream } from '../../local/local-catalog.ts';
+import { exampleModels, synthTemplate } from '../lib/synth.ts';
+import { environmentFor } from '../runtime/start-function.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
+import { scriptsAround } from '../support/shared-bundle.ts';
 import { ask, askWith, type Day, playDay, readAll } from './day.ts';
 import {
   type Functions,
-  frozenAddress,
   type Items,
   readCode,
-  readScripts,
   type Services,
   startFunctions,
   startServices,
@@ -27,24 +27,11 @@ const codeOf = (release: string) => ({
   admin: readCode(fileURLToPath(new URL(release, FROZEN)), 'admin'),
 });
 
-/** What this checkout ships, around the same catalog. */
-const bundleCurrent = () => {
-  const frozen = models.map((model) => ({
-    ...model,
-    targets: model.targets.map((one) => ({ ...one, baseUrl: frozenAddress(one.protocol) })),
-  }));
-  const bundles = ['router', 'admin'].map((name) =>
-    bundleFor({ models: frozen }, { entry: `lambdas/${name}.ts` }),
-  );
-  const [router = {}, admin = {}] = bundles.map(({ folder }) => readScripts(folder));
-  for (const { remove } of bundles) remove();
-  return { router, admin };
-};
-
-let code: ReturnType<typeof bundleCurrent> | undefined;
+/** What this checkout ships, around the same catalog: the bundles that test/rehearsal and test/runtime start too. */
 const currentCode = () => {
-  code ??= bundleCurrent();
-  return code;
+  const models = atEmbeddedUpstream(exampleModels, services.embedded);
+  const scriptsOf = (name: string) => scriptsAround(models, { entry: `lambdas/${name}.ts` });
+  return { router: scriptsOf('router'), admin: scriptsOf('admin') };
 };
 
 type Variables = Record<string, unknown>;
@@ -71,6 +58,7 @@ const variablesOf = (id: string, services: Services): Record<string, string> => 
 
 let services: Services;
 let started: Functions[] = [];
+let left: { keys: Day['keys']; items: Items } | undefined;
 beforeEach(async () => {
   services = await startServices();
 });
@@ -89,6 +77,17 @@ const start = (code: ReturnType<typeof currentCode>): Functions => {
   const functions = startFunctions(services, code, variables());
   started.push(functions);
   return functions;
+};
+
+/** Functions of this release, and the secrets of the keys of a day that they have played: the later tests get its items. */
+const startAfterDay = async (): Promise<{ current: Functions; keys: Day['keys'] }> => {
+  const current = start(currentCode());
+  if (left) await services.writeItems(left.items);
+  else {
+    const { keys } = await playDay({ services, functions: current });
+    left = { keys, items: await services.readItems() };
+  }
+  return { current, keys: left.keys };
 };
 
 /** Texts for people, which are not promised, and an age, to which a busy machine adds seconds. */
@@ -147,8 +146,7 @@ const readByOld = async (old: Functions, keys: Day['keys'], unreadable: string[]
 test.each(RELEASES)(
   "the code of %s alone, under this release's template, serves what a day of this release left",
   async (release) => {
-    const current = start(currentCode());
-    const { keys } = await playDay({ services, functions: current });
+    const { current, keys } = await startAfterDay();
     const old = start(codeOf(release));
     const unreadable = UNREADABLE[release] ?? [];
     const oldReads = await readByOld(old, keys, unreadable);
@@ -185,8 +183,7 @@ const sumsOf = async (functions: Functions, now: number, names: string[]) => {
 };
 
 test('sums of the history are those of its rows, also of days that the code of 0.2.0 counts in between', async () => {
-  const current = start(currentCode());
-  const { keys } = await playDay({ services, functions: current });
+  const { current, keys } = await startAfterDay();
   const old = start(codeOf('0.2.0'));
   const use = async (functions: Functions, now: number): Promise<void> => {
     const body = { model: 'aurora/scribe-1', messages: [{ role: 'user', content: 'hello' }] };

@@ -92,6 +92,8 @@ export const startServices = async () => {
   return {
     upstreams: upstream.control,
     addresses,
+    /** Where the embedded upstreams are without what stands in front of them. */
+    embedded: upstream.baseUrl,
     endpoints: { dynamo: dynamo.endpoint, secrets: secrets.endpoint },
     readItems: async (): Promise<Items> => {
       const items: Items = {};
@@ -117,12 +119,15 @@ export const startServices = async () => {
 };
 export type Services = Awaited<ReturnType<typeof startServices>>;
 
-/** The code of a function, whose catalog has the frozen addresses. */
-const unpack = (code: Code, { addresses }: Services): string => {
+/** The code of a function, whose catalog has the frozen addresses or those of the embedded upstreams. */
+const unpack = (code: Code, { addresses, embedded }: Services): string => {
   const folder = mkdtempSync(join(tmpdir(), 'frozen-'));
   for (const [name, script] of Object.entries(code)) {
     const local = PROTOCOLS.reduce(
-      (text, protocol) => text.replaceAll(frozenAddress(protocol), addresses[protocol]),
+      (text, protocol) =>
+        text
+          .replaceAll(frozenAddress(protocol), addresses[protocol])
+          .replaceAll(embedded(protocol), addresses[protocol]),
       script,
     );
     writeFileSync(join(folder, name), local);
