@@ -16,7 +16,7 @@ const Row = z.object({
 /** In `npm test` shorter prompts and responses, and fewer dollars. Records of the future, as a speed makes them, are not exported. */
 const SMALL: Crowd[] = [
   { agents: 20, keys: 1, maxUsd: 1, lost: 0.1, killEvery: 0, troubles: 0, speed: 1 },
-  { agents: 20, keys: 4, maxUsd: 1, lost: 0.1, killEvery: 15, troubles: 0.03, speed: 10 },
+  { agents: 10, keys: 4, maxUsd: 0.5, lost: 0.1, killEvery: 15, troubles: 0.03, speed: 10 },
 ]
   .slice(checksAll ? 0 : 1)
   .map((row) => ({ ...row, seed: SEED, context: [500, 6_000], output: [60, 300] }));

@@ -19,10 +19,10 @@ import {
   withoutThinking,
 } from '../support/sessions/play.ts';
 
-const PROCESSES = 8;
+const PROCESSES = 4;
 const WIRE = { wire: 'messages' } as const;
 
-test('a session whose steps are served by eight processes of the shipped bundle stays on one of two equal targets, for 1.02 of what it costs at the provider', async () => {
+test('a session whose steps are served by four processes of the shipped bundle stays on one of two equal targets, for 1.02 of what it costs at the provider', async () => {
   const clock = createManualClock(Date.UTC(2026, 10, 24, 9));
   const providers = await Promise.all(
     [1, 2].map(() => startCachingProvider({ ...WIRE, cache: createAnthropicCache(), clock })),
