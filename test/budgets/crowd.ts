@@ -42,8 +42,15 @@ const PATIENCE_MS = 2_000;
 const MOST_WAITS = 5;
 /** Before the request of a process that was killed is sent again. */
 const KILLED_MS = 200;
-/** Between two looks at what is spent and leased. */
-const LOOK_MS = 100;
+/** Nanos of a budget in a meter's item: received, returned, or left of them. */
+const NANOS = /"\$([+-]?)[^"]*":\{"N":"(\d+)"/g;
+
+const usedIn = (answer: string): number => {
+  let sum = 0;
+  for (const [, plus, nanos] of answer.matchAll(NANOS))
+    sum += (plus === '+' ? 1 : -1) * Number(nanos);
+  return sum;
+};
 
 const Budget = z.object({ spent_usd: z.number(), leased_usd: z.number() });
 export const nanosOf = (dollars: number | string): number => Math.round(Number(dollars) * 1e9);
@@ -74,8 +81,11 @@ export const startCrowd = async (crowd: Crowd) => {
   const random = createRandom(seed);
   const provider = await startMeteredProvider();
   const max = maxUsd * 1e9;
-  let used = 0;
-  const { tally, phase, watch, denied } = createTally(max, () => used);
+  /** By item of a meter, what is spent or leased. */
+  const used = new Map<string, number>();
+  const { tally, phase, watch, denied } = createTally(max, () =>
+    [...used.values()].reduce((sum, nanos) => sum + nanos, 0),
+  );
   let isTroubled = troubles > 0;
   const proxies: DynamoProxy[] = [];
   const fleet: Fleet = await startFleet({
@@ -91,6 +101,10 @@ export const startCrowd = async (crowd: Crowd) => {
         }
         const isHit = isTroubled && call.table === TABLE_NAMES.meters && random.chance(troubles);
         return isHit ? (TROUBLES[random.between(0, TROUBLES.length - 1)] ?? 'none') : 'none';
+      });
+      proxy.watch(({ operation, table, key }, body) => {
+        const answer = operation === 'UpdateItem' && table === TABLE_NAMES.meters ? `${body}` : '';
+        if (answer.includes('"Attributes"')) used.set(key, usedIn(answer));
       });
       proxies.push(proxy);
       return proxy.url;
@@ -119,14 +133,6 @@ export const startCrowd = async (crowd: Crowd) => {
   const readBudget = async () => {
     const { spent_usd, leased_usd } = Budget.parse(await admin('/projects/crowd/budget'));
     return { spent: nanosOf(spent_usd), leased: nanosOf(leased_usd) };
-  };
-  let isOver = false;
-  const look = async (): Promise<void> => {
-    while (!isOver) {
-      const { spent, leased } = await readBudget();
-      used = spent + leased;
-      await pause(LOOK_MS);
-    }
   };
 
   const send = (agent: number, { body, path }: Request): Promise<Response> =>
@@ -193,10 +199,8 @@ export const startCrowd = async (crowd: Crowd) => {
     /** Until the budget is used up for each agent. */
     run: async () => {
       const startedAt = performance.now();
-      const looking = look();
       await Promise.all(Array.from({ length: crowd.agents }, (_, agent) => work(agent)));
-      isOver = true;
-      await Promise.all([killing, looking]);
+      await killing;
       isTroubled = false;
       tally.seconds = Math.round((performance.now() - startedAt) / 1_000);
     },

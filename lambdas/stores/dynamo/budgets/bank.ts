@@ -28,7 +28,7 @@ const LEASES_A_GRANT = 64;
 /** Of what is left: grants shrink near the limit, and leave other meters some. */
 const SHARE_OF_REST = 4;
 /** The same where no other meter has used the budget yet: most budgets have one key. */
-const SHARE_OF_ONE = 3;
+const SHARE_OF_ONE = 2;
 /** Leases that a budget has not lent, from which on it is granted by what this process saw of it last. */
 const NEAR = 20;
 /** Taken back in one write, whose expression is bounded. */
@@ -186,10 +186,10 @@ export const createBudgetBank = (table: Table, onShare: (share: Share) => void) 
     freeOf(roots.get(hold.budget)?.root, hold) >= NEAR * nanos;
 
   return {
-    /** Whether a budget had lent the item nothing when this process saw it last. */
+    /** Whether a budget may have lent the item nothing: it had not when this process saw it last, if ever. */
     isUnlent: (hold: Hold, key: string): boolean => {
       const root = roots.get(hold.budget)?.root;
-      return root !== undefined && numberIn(root, grantedName(hold, key)) === 0;
+      return root === undefined || numberIn(root, grantedName(hold, key)) === 0;
     },
     /** Whether a budget had 20 times as much left when this process saw it last. */
     isFar,

@@ -102,21 +102,28 @@ export const createLeaseAttempts = (parts: {
     return tried;
   };
 
+  /** What is tried at once; undefined: the item is looked at in turn. */
+  const begin = (unit: LeasedReservation, place: Place, looksFirst: boolean) => {
+    if (!looksFirst) return trySend(unit, place);
+    // The first look takes no longer than the one at its budgets.
+    return leases.isScarce(placeKey(unit, place)) === undefined ? look(unit, place) : undefined;
+  };
+
   /** One write, or where room is scarce a look before it, each request after the one before it. */
   const attempt = async (unit: LeasedReservation, place: Place, key: string): Promise<Tried> => {
     const { lease } = unit;
     if (!unit.isRepeat) lease.nanos = leases.sizeOf(lease);
     const looksFirst = (leases.isShort(key, lease) ?? place.shard > 0) && !unit.isRepeat;
     const [first] = await Promise.all([
-      looksFirst ? undefined : trySend(unit, place),
+      begin(unit, place, looksFirst),
       leases.refresh(lease, unit.now),
     ]);
     let tried = first ?? UNSENT;
-    if (!first || lacksRoom(first, lease)) {
+    if (looksFirst || lacksRoom(tried, lease)) {
       const found = await inTurn(lease, { key, needed: leastOf(lease) }, async (hasWaited) => {
-        if (first && !hasWaited) return seekRoom(unit, place, key, first);
-        const seen = await look(unit, place);
-        return isDenied(seen) ? seen : seekRoom(unit, place, key, seen);
+        const seen = (!hasWaited && first) || (await look(unit, place));
+        const isSent = !looksFirst && !hasWaited;
+        return !isSent && isDenied(seen) ? seen : seekRoom(unit, place, key, seen);
       });
       tried = { ...tried, ...found };
     }
