@@ -156,16 +156,17 @@ export const createRouter = ({
     readWhoKey,
     clock,
   });
+  const countTokens = atFirstCall(() =>
+    createCountTokens({ catalog, calibrations, countAtProvider, meter, breaker }),
+  );
   const { repeatEvents, ...stateEndpoints } = createStateEndpoints({
     ...{ ...stage, openResponses, openWebhooks, mayReachInner },
-    ...{ generate, meter, cancellations, clock, log },
+    ...{ generate, countTokens, meter, cancellations, clock, log },
   });
   const endpoints = {
     generate,
     ...stateEndpoints,
-    countTokens: atFirstCall(() =>
-      createCountTokens({ catalog, calibrations, countAtProvider, meter, breaker }),
-    ),
+    countTokens,
     cancel: atFirstCall(() => createCancel({ cancellations, meter })),
     listModels: atFirstCall(() => createListModels({ catalog, meter })),
     getModel: atFirstCall(() => createGetModel({ catalog, meter })),

@@ -62,7 +62,7 @@ export const ROUTES = [
     endpoint: 'countTokens',
     dateHeader: 'anthropic-version',
   },
-  { method: 'POST', pattern: '/v1/responses/input_tokens', endpoint: 'countTokens' },
+  { method: 'POST', pattern: '/v1/responses/input_tokens', endpoint: 'countInput' },
   {
     method: 'POST',
     pattern: '/v1/responses/{id}/cancel',

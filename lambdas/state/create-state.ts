@@ -176,9 +176,16 @@ export const createState = (deps: StateDeps) => {
     return { status: 200, body: pageOf(shown, call.query) };
   };
 
-  const respond = createRespond({ ...deps, events, find });
+  const responding = createRespond({ ...deps, events, find });
   const repeatEvents = () => events().repeat();
-  return { repeatEvents, respond, getResponse, cancelResponse, deleteResponse, listInputItems };
+  return {
+    repeatEvents,
+    ...responding,
+    getResponse,
+    cancelResponse,
+    deleteResponse,
+    listInputItems,
+  };
 };
 
 export type State = ReturnType<typeof createState>;

@@ -8,6 +8,7 @@ import type { State, StateDeps } from './create-state.ts';
 type Parts = Omit<StateDeps, 'responses' | 'openWebhooks'> & {
   /** The stage's, for plans without one. */
   mode: StateMode;
+  countTokens: Endpoint;
 } & Pick<RouterStores, 'openResponses' | 'openWebhooks'>;
 
 const notStored = () =>
@@ -17,7 +18,7 @@ const notStored = () =>
 
 /** All that a request enters of this folder which does not use the state: the rest is a late part of the bundle. */
 export const createStateEndpoints = ({ mode, openResponses, openWebhooks, ...parts }: Parts) => {
-  const { generate } = parts;
+  const { generate, countTokens } = parts;
   const modeOf = ({ caller: { plan } }: Call): StateMode => plan.state ?? mode;
   let state: State | undefined;
   const open = (): State => {
@@ -27,7 +28,7 @@ export const createStateEndpoints = ({ mode, openResponses, openWebhooks, ...par
   };
   /** What was stored can be read and deleted, also if the plan stores no more. */
   const read =
-    (name: Exclude<keyof State, 'respond' | 'repeatEvents'>): Endpoint =>
+    (name: Exclude<keyof State, 'respond' | 'whole' | 'repeatEvents'>): Endpoint =>
     async (call) => {
       try {
         return await open()[name](call);
@@ -40,12 +41,18 @@ export const createStateEndpoints = ({ mode, openResponses, openWebhooks, ...par
     const allowed = modeOf(call);
     return allowed === 'off' || !openResponses ? generate(call) : open().respond(call, allowed);
   };
+  const countInput = async (call: Call) => {
+    const allowed = modeOf(call);
+    const isWhole = allowed === 'off' || !openResponses;
+    return countTokens(isWhole ? call : await open().whole(call, allowed));
+  };
   return {
     /** Sends what is still owed to webhooks. @throws StoreUnavailable */
     repeatEvents: async () => {
       if (openResponses) await open().repeatEvents();
     },
     respond,
+    countInput,
     getResponse: read('getResponse'),
     cancelResponse: read('cancelResponse'),
     deleteResponse: read('deleteResponse'),

@@ -149,27 +149,26 @@ export const createRespond = (deps: RespondDeps) => {
     return startJob({ key, call, queued, isStream, ...own }, deps);
   };
 
+  /** The request with its whole conversation, and the responses before it. */
+  const readWhole = async (received: Call, asks: Asks) => {
+    const fields = asRecord(received.body) ?? {};
+    const reading = { find, projectId: received.caller.projectId };
+    const history = await readConversation(reading, asks.previous, listOf(fields.input));
+    const call: Call = { ...received, ...expand(received, fields, history, asks) };
+    return { call, fields, before: history.before };
+  };
+
   const respond = async ({ confirm, ...received }: Call, asks: Asks): Promise<Reply> => {
-    const { caller, body, requestId, protocol } = received;
+    const { requestId, protocol } = received;
     if (asks.isBackground) checkBackground(received, asks);
     await confirm?.();
-    const fields = asRecord(body) ?? {};
-    const sent = listOf(fields.input);
-    const history = await readConversation(
-      { find, projectId: caller.projectId },
-      asks.previous,
-      sent,
-    );
+    const { call, fields, before } = await readWhole(received, asks);
     const marks = {
       store: asks.isStored,
       previous_response_id: asks.previous ?? null,
       background: asks.isBackground,
     };
-    const own = {
-      input: JSON.stringify(inputItems(fields.input, requestId)),
-      before: history.before,
-    };
-    const call: Call = { ...received, ...expand(received, fields, history, asks) };
+    const own = { input: JSON.stringify(inputItems(fields.input, requestId)), before };
     const parts = { marks, protocol, store: storeOf(call, own) };
     if (!asks.isBackground) {
       return generate({ ...call, keepWith: (next) => createStateKeeper(parts, next) });
@@ -184,8 +183,15 @@ export const createRespond = (deps: RespondDeps) => {
     };
     return queue(detached, marks, fields.stream === true, own);
   };
-  return async (call: Call, mode: Exclude<StateMode, 'off'>): Promise<Reply> => {
-    const asks = readAsks(call, mode);
-    return asks ? respond(call, asks) : generate(call);
+  return {
+    respond: async (call: Call, mode: Exclude<StateMode, 'off'>): Promise<Reply> => {
+      const asks = readAsks(call, mode);
+      return asks ? respond(call, asks) : generate(call);
+    },
+    /** A request as a count reads it. @throws ApiError 400, 404, 413, 503 */
+    whole: async (call: Call, mode: Exclude<StateMode, 'off'>): Promise<Call> => {
+      const asks = readAsks(call, mode);
+      return asks ? (await readWhole(call, asks)).call : call;
+    },
   };
 };

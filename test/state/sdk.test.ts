@@ -68,6 +68,25 @@ describe.each(WIRES)('an upstream that speaks %s', (protocol) => {
     });
   });
 
+  test('the OpenAI SDK counts a continuation and a reference as the whole conversation', async () => {
+    const client = connect();
+    const said = { role: 'user' as const, content: 'say Uno is the first.' };
+    const first = await client.responses.create({ model, input: [said] });
+    const next = { role: 'user' as const, content: 'say Due.' };
+    const count = async (params: OpenAI.Responses.InputTokenCountParams) =>
+      (await client.responses.inputTokens.count({ model, ...params })).input_tokens;
+    const whole = await count({
+      input: [said, ...(first.output as OpenAI.Responses.ResponseInputItem[]), next],
+    });
+    expect(whole).toBeGreaterThan(await count({ input: [next] }));
+    expect(await count({ previous_response_id: first.id, input: [next] })).toBe(whole);
+    const id = first.output[0]?.id ?? '';
+    const reference = { type: 'item_reference' as const, id };
+    expect(await count({ input: [said, reference, next] })).toBe(whole);
+    const unknown = count({ previous_response_id: 'resp_none', input: [next] });
+    expect(await rejection(unknown)).toMatchObject({ code: 'previous_response_not_found' });
+  });
+
   test('a streamed response is stored before its end is sent, with reasoning and calls', async () => {
     const client = connect();
     const weather: OpenAI.Responses.FunctionTool = {
