@@ -5,7 +5,7 @@ import { systemClock } from '../../lambdas/support/clock.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { conversationOf, PATHS } from '../support/request-forms.ts';
-import { fc } from '../support/seeds.ts';
+import { checksAll, fc } from '../support/seeds.ts';
 import { expectForm } from './answer-rules.ts';
 import { responseSamples, type Sample, streamSamples } from './corpus.ts';
 import { deliver } from './deliver.ts';
@@ -142,7 +142,9 @@ test(
       annotate,
     });
     await annotate(JSON.stringify(endings));
-    expect(Math.min(...Object.values(endings))).toBeGreaterThan(0);
+    const { broken, ...usual } = endings;
+    // One in a hundred streams breaks after its first words.
+    expect(Math.min(...Object.values(usual), ...(checksAll ? [broken] : []))).toBeGreaterThan(0);
   },
   timeoutOf(SHARE),
 );

@@ -68,7 +68,7 @@ export const chatWire = () => {
       tools: fc.uniqueArray(tool, {
         minLength: 1,
         maxLength: 3,
-        selector: (t) => JSON.stringify(t.function),
+        selector: (t) => JSON.stringify((t.function as { name?: string }).name),
       }),
       response_format: fc.constantFrom(
         { type: 'json_object' },
