@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
@@ -136,7 +136,7 @@ const env = {
 } satisfies RouterEnv;
 
 /** Response of the bundle to an event, in a fresh process without node_modules. */
-const invoke = (event: object, variables: Variables = {}, script = file) => {
+const respond = (event: object, variables: Variables, script: string) => {
   const runtime = join(outdir, 'runtime.cjs');
   writeFileSync(runtime, RUNTIME);
   const run = spawnSync(process.execPath, [runtime, script, JSON.stringify(event)], {
@@ -151,6 +151,16 @@ const invoke = (event: object, variables: Variables = {}, script = file) => {
   expect(run.stderr).toBe('');
   const lines = run.stdout.split('\n');
   return { ...Answer.parse(JSON.parse(lines.at(-1) ?? '')), log: lines.slice(0, -1) };
+};
+
+const responses = new Map<string, ReturnType<typeof respond>>();
+
+/** As `respond`: several tests read one response. */
+const invoke = (event: object, variables: Variables = {}, script = file) => {
+  const name = JSON.stringify([event, variables, script]);
+  const response = responses.get(name) ?? respond(event, variables, script);
+  responses.set(name, response);
+  return response;
 };
 
 const send = (
@@ -241,7 +251,7 @@ describe('the bundle of the router function', () => {
     const target = { ...model.targets[0], protocol: 'gemini' };
     writeFileSync(catalog, JSON.stringify([{ ...model, targets: [target] }]));
     const folder = join(outdir, 'gemini');
-    bundle({ entry: 'lambdas/router.ts', outdir: folder });
+    cpSync(shipped, folder, { recursive: true });
     expect(readdirSync(folder)).toContain('late-gemini.cjs');
     bundle({ entry: 'lambdas/router.ts', outdir: folder, catalog });
     expect(readdirSync(folder)).toContain('late-responses.cjs');
