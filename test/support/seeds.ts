@@ -18,6 +18,9 @@ export const checksAll = process.env.TEST_ALL === '1';
 /** How many of `all` seeds are checked: in `npm test` the first tenth. */
 export const share = (all: number): number => (checksAll ? all : Math.ceil(all / 10));
 
+/** The same of what no other test checks: in `npm test` the first fifth. */
+export const fifth = (all: number): number => (checksAll ? all : Math.ceil(all / 5));
+
 /** For soaks: sets TEST_SEED to a random number unless it is set, and returns the line to print. */
 export const chooseSeed = (): string => {
   process.env.TEST_SEED ??= String(randomInt(2 ** 31));

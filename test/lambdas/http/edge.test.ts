@@ -24,6 +24,9 @@ const errorOf = ({ text }: Sent): { type: string; message: string } => JSON.pars
 const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
 const padded = (bytes: number) => `{"a":"${'x'.repeat(bytes - 8)}"}`;
 
+const BOMB = gzipSync(Buffer.alloc(200_000_000));
+const GZIPPED = [5_500_000, 5_500_001].map((bytes) => gzipSync(padded(bytes)));
+
 describe.each([
   ['a Function URL', functionUrlEvent],
   ['a REST API', restApiEvent],
@@ -303,14 +306,14 @@ describe.each([
       const gzip = { 'content-encoding': 'gzip', 'content-type': 'application/json' };
       const small = await post(gzipSync('{"a":1}'), gzip);
       expect(JSON.parse(small.text)).toMatchObject({ body: { a: 1 }, bodyBytes: 7 });
-      expect((await post(gzipSync(padded(5_500_000)), gzip)).status).toBe(200);
-      expect((await post(gzipSync(padded(5_500_001)), gzip)).status).toBe(413);
+      const statuses: number[] = [];
+      for (const body of GZIPPED) statuses.push((await post(body, gzip)).status);
+      expect(statuses).toEqual([200, 413]);
     });
 
     test('a gzip bomb is a 413', async () => {
-      const bomb = gzipSync(Buffer.alloc(200_000_000));
       const before = process.memoryUsage().rss;
-      expect((await post(bomb, { 'content-encoding': 'gzip' })).status).toBe(413);
+      expect((await post(BOMB, { 'content-encoding': 'gzip' })).status).toBe(413);
       expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000);
     });
 
