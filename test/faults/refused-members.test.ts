@@ -8,6 +8,7 @@ import {
 } from '../support/generation-upstream.ts';
 import { CANARIES } from '../support/leak-watch.ts';
 import { modelOn, targetAt } from '../support/models.ts';
+import { checksAll } from '../support/seeds.ts';
 import { send } from '../support/send.ts';
 
 const camelCase = (name: string): string =>
@@ -144,8 +145,12 @@ const MEMBERS: Member[] = [
   ...CHAT.map((member) => ({ ...member, protocol: 'chat' as const })),
   ...MESSAGES.map((member) => ({ ...member, protocol: 'messages' as const })),
 ];
-const CELLS = MEMBERS.flatMap((member) =>
-  Object.entries(GRAMMARS).map(([grammar, words]) => ({ member, grammar, words })),
+/** `npm test` asks every third member in each grammar; which ones differs from grammar to grammar. */
+const isChosen = (member: number, grammar: number) => checksAll || (member + grammar) % 3 === 0;
+const CELLS = MEMBERS.flatMap((member, at) =>
+  Object.entries(GRAMMARS)
+    .filter((_, grammar) => isChosen(at, grammar))
+    .map(([grammar, words]) => ({ member, grammar, words })),
 ).map((cell, index) => ({ ...cell, id: `vendor/${index}` }));
 
 const isRefused = ({ name, isSent }: Member, body: Fields): boolean =>
@@ -183,8 +188,12 @@ const ask = async ({ member: { protocol, fields }, id }: (typeof CELLS)[number])
 };
 
 describe('a field that a provider refuses by its name', () => {
-  test('14 grammars of refusals and 35 members make 490 cells', () => {
-    expect([Object.keys(GRAMMARS).length, MEMBERS.length, CELLS.length]).toEqual([14, 35, 490]);
+  test('14 grammars of refusals and 35 members make 490 cells, of which each is in a third or more', () => {
+    expect([Object.keys(GRAMMARS).length, MEMBERS.length]).toEqual([14, 35]);
+    expect(CELLS.length).toBe(checksAll ? 490 : 163);
+    const asked = Map.groupBy(CELLS, ({ member }) => member);
+    for (const cells of asked.values()) expect(cells.length).toBeGreaterThanOrEqual(4);
+    expect([asked.size, new Set(CELLS.map(({ grammar }) => grammar)).size]).toEqual([35, 14]);
   });
 
   test.each(
