@@ -46,11 +46,13 @@ export const openFolderKind = async (): Promise<Kind> => {
   };
 };
 
-/** Runs a suite on every kind; that on the DynamoDB at DYNAMODB_ENDPOINT is skipped, and seen to be, without. */
-export const onEveryKind = (suite: (start: () => Promise<Kind>) => void): void => {
-  describe('on the embedded DynamoDB', () => suite(startDynamo));
+/** Runs a suite on every kind, saying which have AWS's SDK; that on the DynamoDB at DYNAMODB_ENDPOINT is skipped, and seen to be, without. */
+export const onEveryKind = (
+  suite: (start: () => Promise<Kind>, hasSdk?: boolean) => void,
+): void => {
+  describe('on the embedded DynamoDB', () => suite(startDynamo, true));
   describe.skipIf(ENDPOINT === undefined)('on the DynamoDB at DYNAMODB_ENDPOINT', () =>
-    suite(() => connect(ENDPOINT ?? '')),
+    suite(() => connect(ENDPOINT ?? ''), true),
   );
   describe('in memory', () => suite(startMemory));
   describe('in a data folder', () => suite(openFolderKind));

@@ -13,13 +13,16 @@ import { type Kind, onEveryKind } from './kinds.ts';
 import { meterStoreContract } from './meter-store.contract.ts';
 import { planStoreContract } from './plan-store.contract.ts';
 
+type ClientOf = (kind: Kind) => DynamoClient;
+
+const sdkOf: ClientOf = ({ sdk }) => {
+  if (!sdk) throw new Error('Only a DynamoDB has an SDK.');
+  return createSdkClient(sdk, systemClock);
+};
 /** The SDK is a second client of a DynamoDB only. */
-const CLIENTS: [name: string, clientOf: (kind: Kind) => DynamoClient][] = [
+const clientsOf = (hasSdk: boolean): [name: string, clientOf: ClientOf][] => [
   ["the router's client", ({ client }) => client],
-  [
-    "AWS's SDK, where there is one",
-    ({ sdk, client }) => (sdk ? createSdkClient(sdk, systemClock) : client),
-  ],
+  ...(hasSdk ? [["AWS's SDK", sdkOf] as [string, ClientOf]] : []),
 ];
 
 /** A store that shards each meter before its first reservation, and again as soon as a few are in flight. */
@@ -43,8 +46,8 @@ const createShardedMeters = (client: DynamoClient): Stores['meters'] => {
 
 type StoresUnderTest = Pick<Stores, 'keys' | 'plans' | 'meters'>;
 
-onEveryKind((start) => {
-  describe.each(CLIENTS)('through %s', (_, clientOf) => {
+onEveryKind((start, hasSdk = false) => {
+  describe.each(clientsOf(hasSdk))('through %s', (_, clientOf) => {
     const open = async <Name extends keyof StoresUnderTest>(name: Name) => {
       const dynamo = await start();
       const [stores, others]: StoresUnderTest[] = [1, 2].map(() => storesOn(clientOf(dynamo)));
