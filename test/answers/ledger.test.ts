@@ -121,16 +121,16 @@ const isRead = (path: string): boolean =>
 const isOfRouter = ({ to }: Pair, path: string): boolean =>
   upstreamProtocols[to].takesStops === false && /^stop(?:_sequences)?$/.test(path);
 
-/** The switch of calls without tools, which vendors reject. */
-const isIdle = (path: string, { tools }: Json): boolean =>
-  path === 'parallel_tool_calls' && [tools ?? []].flat().length === 0;
+/** The switch of calls without tools, which vendors reject; those that the vendor runs, and an empty namespace, are none. */
+const isIdle = (path: string, sent: string): boolean =>
+  path === 'parallel_tool_calls' && !sent.includes('"tools":');
 
 /** Paths of what is lost in silence, and of what is sent and named as lost. */
 const faultsOf = async (pair: Pair, body: Json, sent: string, named: string[]) => {
   const { harmless } = ledgerOf({ ...pair, received: body, strict: () => true, cache: () => [] });
   const faults: string[] = [];
   for (const { path, value } of leavesOf(body)) {
-    if (isRead(path) || isOfRouter(pair, path) || isIdle(path, body)) continue;
+    if (isRead(path) || isOfRouter(pair, path) || isIdle(path, sent)) continue;
     const mark = textOf(value);
     const isIn = (entries: string[]) => entries.some((entry) => isWithin(path, entry));
     const isMarked = mark !== undefined;
