@@ -129,6 +129,9 @@ const fitToolChoice = (request: GenerationRequest, { forcedTool }: Profile): Fit
 /** Members of a JSON Schema whose members are names, not keywords. */
 const MAPS = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'];
 
+/** Keywords whose members are values of the caller's. */
+const VALUES = ['default', 'const', 'enum', 'examples'];
+
 /** Those that a model answers without, too, and a validator does not read. */
 const ANNOTATIONS = ['$schema', '$id', '$comment', 'title', 'default', 'examples', 'deprecated'];
 
@@ -146,7 +149,7 @@ const withoutKeywords = (
   return Object.fromEntries(
     Object.entries(without(record, keywords)).map(([name, value]) => {
       const named = MAPS.includes(name) ? asRecord(value) : undefined;
-      if (!named) return [name, walk(value)];
+      if (!named) return [name, VALUES.includes(name) ? value : walk(value)];
       return [
         name,
         Object.fromEntries(Object.entries(named).map(([key, one]) => [key, walk(one)])),

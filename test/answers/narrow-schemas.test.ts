@@ -13,13 +13,16 @@ const WIDE = {
 };
 const NARROW = { type: 'object', properties: { path: { type: 'string' }, const: {} } };
 
-const strict = withStrictFleet(({ urls }) =>
-  [PRESETS['gemini-3'], {}].map((profile, at) =>
+const strict = withStrictFleet(({ urls }) => [
+  ...[PRESETS['gemini-3'], {}].map((profile, at) =>
     modelOn([targetAt(urls.gemini, { protocol: 'gemini', ...profile })], { id: `narrow/${at}` }),
   ),
-);
+  modelOn([targetAt(urls.chat, { profile: { schemaWithout: ['title', 'format'] } })], {
+    id: 'narrow/titles',
+  }),
+]);
 
-const ask = async (model: string) => {
+const ask = async (model: string, parameters: object = WIDE) => {
   strict.upstream.script({
     meant: {
       ...{ text: '{}', calls: [], finish: 'stop' },
@@ -31,7 +34,7 @@ const ask = async (model: string) => {
     ...{ method: 'POST', headers: { 'x-api-key': strict.fleet.key } },
     body: JSON.stringify({
       ...{ model, messages: [{ role: 'user', content: 'hi' }] },
-      tools: [{ type: 'function', function: { name: 'read', parameters: WIDE } }],
+      tools: [{ type: 'function', function: { name: 'read', parameters } }],
       response_format: { type: 'json_schema', json_schema: { name: 'a', schema: WIDE } },
     }),
   });
@@ -58,4 +61,15 @@ test('without the preset the strict upstream of Google rejects them', async () =
   expect(received[0]?.rejections.join('\n')).toMatch(
     /responseJsonSchema\.properties\.path\.default/,
   );
+});
+
+test('the values that a schema holds stay as they are where its keywords of the same names are removed', async () => {
+  const value = { title: 'Log', format: 'csv' };
+  const values = { default: value, enum: [value], examples: [value] };
+  const other = { ...values, title: 'Other', format: 'date' };
+  const properties = (schema: object) => ({ type: 'object', properties: { title: schema } });
+  const { received } = await ask('narrow/titles', properties(other));
+  const [sent] = received.map(({ body }) => body);
+  expect(sent).toMatchObject({ tools: [{ function: { parameters: properties(values) } }] });
+  expect(JSON.stringify(sent)).not.toContain('Other');
 });
