@@ -12,6 +12,7 @@ import { type FleetOptions, startFleet } from '../support/fleet.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { passUntil } from '../support/pass-until.ts';
 import { heldIn, scanTables } from '../support/scan-tables.ts';
+import { checksAll } from '../support/seeds.ts';
 import { send } from '../support/send.ts';
 import { tableCallsOf } from '../support/table-calls.ts';
 
@@ -168,7 +169,8 @@ describe('stored responses', () => {
       const id = `resp_${String(turn).padStart(24, '0')}`;
       await store.create(
         { key: keyOf('project', id), expiresAt: Date.UTC(2026, 11, 1) },
-        { ...found, before: [...before] },
+        // Only the last one's is read.
+        { ...found, before: checksAll || turn === 999 ? [...before] : [] },
       );
       before.push(id);
       previous = id;
