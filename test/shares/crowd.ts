@@ -137,7 +137,7 @@ export const runCrowd = async (crowd: Crowd): Promise<Result> => {
       return proxy.url;
     },
   });
-  const clock = setInterval(() => fleet.setNow(now()), 20);
+  const clock = setInterval(() => fleet.setNow(now()), 20 * slowness);
   const admin = async (path: string, body: object): Promise<unknown> =>
     (await post(fleet.home, `/admin${path}`, body)).json();
   await admin('/plans', {
