@@ -48,7 +48,7 @@ const AT_ONCE = isFull ? 1_000 : 100;
 const callersFor = (limit: number): number[] =>
   isFull
     ? [...new Set([limit + 1, Math.min(1_000, 10 * limit + 10), 1_000])]
-    : [limit + (limit === 600 ? 50 : 30)];
+    : [limit + (checksAll ? 50 : 12)];
 
 type Cell = {
   limit: number;
@@ -168,7 +168,7 @@ const ALL = PAIRS.flatMap(({ of, failure }) =>
 
 const mixes = isFull
   ? [1, 60, 250].flatMap((limit) => ALL.map((mix) => ({ ...mix, limit, callers: 2 * limit + 50 })))
-  : PAIRS.map((mix) => ({ ...mix, limit: 20, callers: 60 }));
+  : PAIRS.map((mix) => ({ ...mix, limit: 20, callers: checksAll ? 60 : 45 }));
 
 /** Callers of a retryable 429 call again a second later, as its headers ask them to, within the same minute. */
 const askUntilDecided = async (
