@@ -45,6 +45,18 @@ const begunAs = (item: Json): Json => {
   return type === 'function_call' ? { ...item, ...going, arguments: '' } : { ...item, ...going };
 };
 
+/** With the list of its parts, which clients add to without looking for it. */
+const withParts = (item: Json): Json => {
+  const name = { message: 'content', reasoning: 'summary' }[String(item.type)];
+  return name === undefined || Array.isArray(item[name]) ? item : { ...item, [name]: [] };
+};
+
+const withItemParts = (event: Json): Json => {
+  const sent = asRecord(event.item);
+  const item = sent && withParts(sent);
+  return item === sent ? event : { ...event, item };
+};
+
 /**
  * Returns a check of the events of one stream that is relayed: official clients reject, or put together wrongly, what is not in
  * the vendor's order. It gives the events that other servers leave out, which belong before the event.
@@ -158,7 +170,7 @@ export const createOrder = () => {
 
   /** Ends what is open, and says what only the end says. */
   const finish = (event: Json, sent: Json): Json => {
-    const items = asArray(sent.output).map((item) => asRecord(item) ?? {});
+    const items = asArray(sent.output).map((item) => withParts(asRecord(item) ?? {}));
     items.slice(output.length).forEach((item) => {
       const index = output.length;
       end(index, item);
@@ -168,13 +180,15 @@ export const createOrder = () => {
     require(items.length === 0 || items.length === output.length, 'an end with other items');
     const status = asString(event.type)?.slice('response.'.length);
     const isSame = Array.isArray(sent.output) && items.length === output.length;
-    return isSame && sent.status === status
+    const isWhole = isSame && items.every((item, index) => item === asArray(sent.output)[index]);
+    return isWhole && sent.status === status
       ? event
       : { ...event, response: { ...sent, status, output: isSame ? items : output } };
   };
 
   /** The events that belong before this one, and this one. */
-  return (event: Json): Json[] => {
+  return (received: Json): Json[] => {
+    const event = withItemParts(received);
     missing = [];
     const type = asString(event.type) ?? '';
     const index = asNumber(event.output_index);

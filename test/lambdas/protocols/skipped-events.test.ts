@@ -1,3 +1,4 @@
+import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { streamedResponses } from '../../support/strict-upstream/responses-response.ts';
 import type { Meant } from '../../support/strict-upstream/wire-response.ts';
@@ -62,4 +63,22 @@ test('items of a responses upstream that are out of order end the stream for a r
     event === first ? second : event === second ? first : event,
   );
   expect((await readAs('responses', swapped)).isError).toBe(true);
+});
+
+test('the OpenAI SDK adds up items of a responses upstream that are announced without the list of their parts', async () => {
+  const bare = EVENTS.map((event) =>
+    nameOf(event) === 'output_item.added'
+      ? event.replace(/,"(?:content|summary)":\[\]/, '')
+      : event,
+  );
+  expect(bare).not.toEqual(EVENTS);
+  const read = async (events: string[]) => {
+    const wire = events.map((event) => `${event}\n\n`).join('');
+    const text = await translate('responses', 'responses', wire);
+    const headers = { 'content-type': 'text/event-stream' };
+    const fetch = async () => new Response(text, { headers });
+    const client = new OpenAI({ apiKey: 'key', maxRetries: 0, fetch });
+    return client.responses.stream({ model: 'm', input: 'hi' }).finalResponse();
+  };
+  expect(await read(bare)).toEqual(await read(EVENTS));
 });
