@@ -11,6 +11,7 @@ import { CliError } from '../../cli/cli-error.ts';
 import { run } from '../../cli/run.ts';
 import { MODEL_ON, useRouter } from '../support/local.ts';
 import { runCli, runScript } from '../support/run-cli.ts';
+import { checksAll } from '../support/seeds.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const router = useRouter();
@@ -174,7 +175,7 @@ describe('apply', () => {
     timeout: 60_000,
   }, async () => {
     await apply();
-    const names = [...'abcd'];
+    const names = checksAll ? [...'abcdefghijklmnopqrst'] : [...'abcd'];
     const send = createAdminClient({ baseUrl: router().baseUrl });
     const body = { plan: 'basic', name: names.join('') };
     const create = { method: 'POST', path: '/projects/seeded/keys', body } as const;

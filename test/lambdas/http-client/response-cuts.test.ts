@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createResponseReader } from '../../../lambdas/http-client/response-reader.ts';
 import { splitBytes } from '../../fuzz/mutate-bytes.ts';
-import { fc, fifth } from '../../support/seeds.ts';
+import { fc } from '../../support/seeds.ts';
 import { readBytes, readPieces } from './read-response.ts';
 import { mutatedBytes, responseBytes } from './response-texts.ts';
 
@@ -55,7 +55,7 @@ describe('bytes in pieces', () => {
         expect(readPieces(splitBytes(bytes, cuts)).outcome).toEqual(whole);
         expect(readBytes(bytes).outcome).toEqual(whole);
       }),
-      { numRuns: fifth(400) },
+      { numRuns: 400 },
     );
   });
 

@@ -2,7 +2,7 @@ import { createParser } from 'eventsource-parser';
 import { expect, test } from 'vitest';
 import { createSseReader, type SseEvent } from '../../../lambdas/protocols/streams/sse.ts';
 import { cpuMsOf } from '../../support/cpu-time.ts';
-import { fc, fifth } from '../../support/seeds.ts';
+import { fc } from '../../support/seeds.ts';
 
 /** The events of a text by an implementation of the standard that shares no code with the router. */
 const byStandard = (text: string): SseEvent[] => {
@@ -38,7 +38,7 @@ test('an SSE body gives the events of the standard, wherever its bytes are cut',
       events.push(...reader.push(bytes.subarray(from)), ...reader.end());
       expect(events).toEqual(byStandard(body));
     }),
-    { numRuns: fifth(2_000) },
+    { numRuns: 2_000 },
   );
 });
 

@@ -7,7 +7,7 @@ import {
   splice,
   spliceText,
 } from '../../../../lambdas/protocols/bytes/splice.ts';
-import { fc, fifth } from '../../../support/seeds.ts';
+import { fc } from '../../../support/seeds.ts';
 
 const name = fc.constantFrom('a', 'm', 'é', '":[{', '\\', '字😀', ' ');
 const scalar = fc.constantFrom(
@@ -102,7 +102,7 @@ test('any edits of a text give what they give in its value', () => {
       const expected = JSON.parse(JSON.stringify(swept(wanted)));
       expect(JSON.parse(spliceText(text, edits))).toEqual(expected);
     }),
-    { numRuns: fifth(1_000) },
+    { numRuns: 1_000 },
   );
 });
 
@@ -119,7 +119,7 @@ test('the bytes of a body are spliced as its text is, and without edits they are
       expect(splice(received, [])).toHaveLength(1);
       expect(splice(received, [])[0]).toBe(utf8);
     }),
-    { numRuns: fifth(300) },
+    { numRuns: 300 },
   );
 });
 
