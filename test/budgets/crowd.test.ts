@@ -57,7 +57,22 @@ const sumOfRecords = async ({ admin }: Started): Promise<number> => {
   return sum;
 };
 
-test.each(rows())(
+const isPlain = ({ maxUsd }: Crowd): boolean => maxUsd === 0;
+
+// What a new meter costs anyway: it repeats reserves while it gets shards for a crowd.
+test.each(rows().filter(isPlain))(
+  '$agents agents without a budget have a response each',
+  async (row) => {
+    const crowd = await startCrowd(row);
+    onTestFinished(crowd.close);
+    await crowd.run();
+    process.stdout.write(`${shown(row, crowd.provider.billed(), crowd.tally)}\n`);
+    expect(crowd.tally.far.served).toBe(row.agents);
+  },
+  1_200_000,
+);
+
+test.each(rows().filter((row) => !isPlain(row)))(
   '$agents agents on four processes spend a budget of $maxUsd dollars to its end and no nano-dollar more, lost caches: $lost, kill -9 after each $killEvery responses, failing calls of tables: $troubles',
   async (row) => {
     const crowd = await startCrowd(row);

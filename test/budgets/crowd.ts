@@ -8,7 +8,7 @@ import { modelsAt } from './lab.ts';
 import { startMeteredProvider } from './metered-provider.ts';
 import { type CrowdSize, createTally, promptFrom } from './tally.ts';
 
-/** Agents that share one budget, each with one request after another until the budget is used up. */
+/** Agents that share one budget, each with one request after another until the budget is used up; of $0 there is none, and each has one. */
 export type Crowd = CrowdSize & {
   seed: number;
   /** Tokens of the prompts. */
@@ -83,7 +83,7 @@ export const startCrowd = async (crowd: Crowd) => {
   const max = maxUsd * 1e9;
   /** By item of a meter, what is spent or leased. */
   const used = new Map<string, number>();
-  const { tally, phase, watch, denied } = createTally(max, () =>
+  const { tally, phase, watch, denied } = createTally(max || Number.POSITIVE_INFINITY, () =>
     [...used.values()].reduce((sum, nanos) => sum + nanos, 0),
   );
   let isTroubled = troubles > 0;
@@ -128,7 +128,7 @@ export const startCrowd = async (crowd: Crowd) => {
     Array.from({ length: keys }, () => admin('/projects/crowd/keys', { plan: 'crowd' })),
   );
   const secrets = created.map((key) => (key as { key: string }).key);
-  await admin('/projects/crowd/budget', { max_usd: maxUsd, period: 'total' });
+  if (max > 0) await admin('/projects/crowd/budget', { max_usd: maxUsd, period: 'total' });
 
   const readBudget = async () => {
     const { spent_usd, leased_usd } = Budget.parse(await admin('/projects/crowd/budget'));
@@ -182,7 +182,7 @@ export const startCrowd = async (crowd: Crowd) => {
         tally.failed += 1;
         return KILLED_MS;
       });
-      if (outcome === 'used up') return;
+      if (outcome === 'used up' || (outcome === 'served' && max === 0)) return;
       waits = outcome === 'served' ? 0 : waits + 1;
       if (outcome === 'served') request = bodyOf(random, crowd);
       else await pause((outcome / speed) * Math.min(LONGEST_WAIT, 2 ** (waits - 1)));

@@ -1,8 +1,9 @@
 /**
- * Agents of four processes of the router on one budget, against the provider's own bill, on a random seed; `npm test` has 40 agents
+ * Agents of four processes of the router on one budget, against the provider's own bill, on a random seed; `npm test` has ten agents
  * on a tenth of the prompts. Arguments are rows `agents,keys,dollars,lost caches,responses for each kill -9,failing calls`, e.g.
- * `npm run soak:budget -- 200,1,25,0.1,0,0`. `npm run soak:budget -- crowd 200,8,25,0,40` simulates the writes of a crowd in seconds:
- * the last number is the ms that a call of the table takes. TEST_SEED replays a run.
+ * `npm run soak:budget -- 200,1,25,0.1,0,0`; `200,1,0,0,0,0` is one request of each without a budget.
+ * `npm run soak:budget -- crowd 200,8,25,0,40` simulates the writes of a crowd in seconds: the last number is the ms that a call of
+ * the table takes. TEST_SEED replays a run.
  */
 import { simulateCrowd } from '../simulation/budget-crowd.ts';
 import { chooseSeed } from '../support/seeds.ts';
