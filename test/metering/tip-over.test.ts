@@ -3,8 +3,8 @@ import { startScaledLab } from './scaled-lab.ts';
 
 type Lab = Awaited<ReturnType<typeof startScaledLab>>;
 
-/** An 80th of what DynamoDB grants one item. */
-const UNITS_PER_SECOND = 12.5;
+/** A fortieth of what DynamoDB grants one item. */
+const UNITS_PER_SECOND = 25;
 /** Requests a second that one item admits: each is two writes. */
 const CAPACITY = UNITS_PER_SECOND / 2;
 const CALM = 0.37 * CAPACITY;
