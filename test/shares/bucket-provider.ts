@@ -11,6 +11,8 @@ type Bucket = {
   tpm: number;
   /** What the bucket holds, in milliseconds of the rate. */
   holdsMs: number;
+  /** Of what it holds, at its start. */
+  filled?: number;
   now(): number;
 };
 
@@ -33,11 +35,11 @@ const tokensIn = (body: Body): number =>
  * A provider with a token bucket that is filled continuously. It counts the prompt and `max_tokens` when a request arrives,
  * and rejects with 429 what does not fit, without a grace.
  */
-export const startBucketProvider = async ({ tpm, holdsMs, now }: Bucket) => {
+export const startBucketProvider = async ({ tpm, holdsMs, filled = 0.5, now }: Bucket) => {
   const log: Entry[] = [];
   const rate = tpm / 60_000;
   const most = rate * holdsMs;
-  let level = most / 2;
+  let level = most * filled;
   let at = now();
 
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
