@@ -39,8 +39,8 @@ export class UnreadableItem extends StoreUnavailable {
   }
 }
 
-/** The failure of a write as that of another one, which was not sent because of it. */
-export const asNotSent = (cause: unknown): StoreUnavailable =>
+/** The failure of a call as that of another one, which was not sent because of it, or of which a copy may be applied. */
+export const asNotSent = (cause: unknown, { mayBeDuplicated = false } = {}): StoreUnavailable =>
   cause instanceof StoreThrottled
-    ? new StoreThrottled(cause.message, { cause, mayBeApplied: false })
-    : new StoreUnavailable('The write before it failed.', { cause, mayBeApplied: false });
+    ? new StoreThrottled(cause.message, { cause, mayBeApplied: mayBeDuplicated })
+    : new StoreUnavailable('The call before it failed.', { cause, mayBeApplied: mayBeDuplicated });

@@ -138,9 +138,9 @@ export const createBank = ({ table, sharding }: { table: Table; sharding: Shardi
     await table.apply(meterId, taking);
   };
 
-  /** A shard that was registered with the epoch has joined it before its item exists. */
+  /** A shard that was registered with the epoch has joined it before its item exists, which its first budget creates. */
   const isOpen = ({ item: root, layout }: Root, shard: number, item: Item | undefined): boolean =>
-    hasJoined(root, shard) && item?.[EPOCH] === layout.epoch;
+    hasJoined(root, shard) && (item?.[EPOCH] ?? layout.epoch) === layout.epoch;
 
   /** Grants a shard what it lacks, and copies the grants to its budgets. */
   const lend = async (
@@ -163,7 +163,7 @@ export const createBank = ({ table, sharding }: { table: Table; sharding: Shardi
     const budgets = budgetsToCopy(lent.item, shard, item, countersOf(reservation, limits));
     if (budgets.length > 0) {
       const ends = keyEndsToCopy(lent.item, item);
-      const write = copyBudgets(epoch, budgets, ends);
+      const write = copyBudgets(epoch, budgets, ends, item?.[EPOCH] === undefined);
       await table.apply(itemKey(meterId, shard), write);
     }
     return lent;

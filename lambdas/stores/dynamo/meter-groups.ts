@@ -2,8 +2,8 @@ import { leasing } from '#late/leases';
 import type { Reservation, ReservedUnit } from '../meter-store.ts';
 import { asNotSent } from '../store-unavailable.ts';
 import type { LeaseParts } from './budgets/leases.ts';
-import { joined } from './item-write.ts';
-import { numberIn } from './meter-item.ts';
+import { joined, type Write } from './item-write.ts';
+import { EPOCH, numberIn } from './meter-item.ts';
 import { markName } from './meter-marks.ts';
 import {
   belowBudgets,
@@ -16,80 +16,7 @@ import {
 } from './meter-shards.ts';
 import { belowLimits, reserve, type SettleAs, settle } from './meter-writes.ts';
 import type { Item, Table, WriteResult } from './table.ts';
-
-/** Members of one write; its expressions stay below DynamoDB's 4 KB. */
-const MAX_GROUP = 40;
-
-type Group<Member> = { members: Member[]; result: Promise<WriteResult | undefined> };
-type Queue<Member> = {
-  inFlight: Set<Promise<WriteResult | undefined>>;
-  /** The item as the last write left it. */
-  item: Item | undefined;
-  /** Waits until a write in flight ends. */
-  next: Group<Member> | undefined;
-};
-
-/**
- * Group commit: writes of one item that would be in flight with `writesInFlight` others of this process wait for one of
- * them, and travel as one. If its condition fails, each is sent alone. Writes that wait for one that fails are not sent.
- */
-const createGroups = <Member>(parts: {
-  writesInFlight: number;
-  sendOne(member: Member): Promise<WriteResult>;
-  /** Undefined if the members have no write in common, or the item no room for all. */
-  sendAll(members: Member[], item: Item | undefined): Promise<WriteResult> | undefined;
-}) => {
-  const { writesInFlight, sendOne, sendAll } = parts;
-  const queues = new Map<string, Queue<Member>>();
-
-  const track = <Result extends WriteResult | undefined>(
-    name: string,
-    queue: Queue<Member>,
-    write: Promise<Result>,
-  ): Promise<Result> => {
-    const end = (result?: WriteResult) => {
-      queue.inFlight.delete(write);
-      queue.item = result?.item;
-      if (queue.inFlight.size === 0 && !queue.next) queues.delete(name);
-    };
-    queue.inFlight.add(write);
-    write.then(end, () => end());
-    return write;
-  };
-
-  /** A group that is sent when a write in flight ends. */
-  const open = (name: string, queue: Queue<Member>): Group<Member> => {
-    const send = async () => {
-      try {
-        await Promise.race(queue.inFlight);
-      } catch (error) {
-        throw asNotSent(error);
-      } finally {
-        if (queue.next === group) queue.next = undefined;
-      }
-      return track(name, queue, Promise.resolve(sendAll(group.members, queue.item)));
-    };
-    const group: Group<Member> = { members: [], result: Promise.resolve(undefined) };
-    group.result = send();
-    return group;
-  };
-
-  /** Sends one write of an item; `others` are the members behind this one in its group. */
-  return async (name: string, member: Member): Promise<WriteResult & { others: number }> => {
-    const queue = queues.get(name) ?? { inFlight: new Set(), item: undefined, next: undefined };
-    queues.set(name, queue);
-    if (queue.inFlight.size < writesInFlight) {
-      return { ...(await track(name, queue, sendOne(member))), others: 0 };
-    }
-    if (!queue.next || queue.next.members.length >= MAX_GROUP) queue.next = open(name, queue);
-    const { members, result } = queue.next;
-    const place = members.push(member);
-    const joint = await result;
-    if (joint?.applied) return { ...joint, others: members.length - place };
-    // An earlier copy of it may be why it was not applied.
-    return { ...(joint?.mayBeDuplicated ? joint : await sendOne(member)), others: 0 };
-  };
-};
+import { createGroups, MAX_GROUP } from './write-groups.ts';
 
 type GroupParts = { table: Table; sharding: Pick<Sharding, 'marksPerItem' | 'writesInFlight'> };
 
@@ -118,6 +45,16 @@ export const createReserveGroups = ({
     concurrency: Math.min(concurrency, marksPerItem),
   });
 
+  /** With the item that explains a denial, which not every server returns. */
+  const apply = async (key: string, write: Write): Promise<WriteResult> => {
+    const result = await table.apply(key, write);
+    if (result.applied || result.item) return result;
+    const item = await table.read(key).catch((error) => {
+      throw asNotSent(error, result);
+    });
+    return { ...result, item };
+  };
+
   const sendOne = ({ reservation, place, parts = NO_PARTS }: Try) => {
     const { epoch } = place;
     const bounds =
@@ -127,27 +64,30 @@ export const createReserveGroups = ({
     const unleased = reserve(reservation, { epoch, bounds });
     const { lease } = reservation;
     const write = lease ? joined(unleased, leasing(lease, parts)) : unleased;
-    return table.apply(placeKey(reservation, place), write);
+    return apply(placeKey(reservation, place), write);
   };
+
+  const countersIn = (item: Item | undefined, { reservation, place: { epoch } }: Try) => {
+    const limits = atMost(epoch === undefined ? reservation : budgetsIn(item, epoch, reservation));
+    return countersOf(reservation, limits);
+  };
+
+  const roomIn = (item: Item | undefined, one: Try): number =>
+    item?.[EPOCH] === one.place.epoch
+      ? Math.min(...countersIn(item, one).map(({ name, limit }) => limit - numberIn(item, name)))
+      : 0;
 
   const sendAll = (tries: Try[], item: Item | undefined) => {
     const [first] = tries;
     const reservations = tries.map(({ reservation }) => reservation);
     if (!first || shareMark(reservations)) return undefined;
     const { reservation, place } = first;
-    const { epoch } = place;
-    const limits = atMost(epoch === undefined ? reservation : budgetsIn(item, epoch, reservation));
-    const counters = countersOf(reservation, limits);
-    const requests = tries.length;
-    if (counters.some(({ name, limit }) => limit - numberIn(item, name) < requests)) {
-      return undefined;
-    }
-    const bounds = belowLimits(counters, requests);
-    const write = reserve(reservation, { reservations, epoch, bounds });
-    return table.apply(placeKey(reservation, place), write);
+    const bounds = belowLimits(countersIn(item, first), tries.length);
+    const write = reserve(reservation, { reservations, epoch: place.epoch, bounds });
+    return apply(placeKey(reservation, place), write);
   };
 
-  const send = createGroups({ writesInFlight, sendOne, sendAll });
+  const send = createGroups({ writesInFlight, sendOne, sendAll, roomIn });
   return async (reservation: Reservation, place: Place, parts?: LeaseParts) => {
     const one = { reservation, place, parts };
     // Leases differ, so their writes have nothing in common.
@@ -170,7 +110,7 @@ export const createSettleGroups = ({ table, sharding: { writesInFlight } }: Grou
     return table.apply(first.key, settle(first.unit, first.as, { units }));
   };
 
-  const send = createGroups({ writesInFlight, sendOne, sendAll });
+  const send = createGroups({ writesInFlight, sendOne, sendAll, roomIn: () => MAX_GROUP });
   return (unit: ReservedUnit, key: string, as: SettleAs): Promise<WriteResult> => {
     const one = { unit, key, as };
     if (unit.lease) return sendOne(one);

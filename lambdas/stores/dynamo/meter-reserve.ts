@@ -11,6 +11,7 @@ import {
 import { StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
 import type { Attempt, AttemptOutcome, Tried } from './budgets/lease-attempts.ts';
 import type { LeaseParts, Leases } from './budgets/leases.ts';
+import { createInOrder } from './in-order.ts';
 import type { Root } from './meter-bank.ts';
 import { createReserveGroups } from './meter-groups.ts';
 import {
@@ -91,8 +92,7 @@ const createTry = (parts: AttemptParts) => {
     const key = placeKey(reservation, place);
     const counted = () => throttles.count(reservation, () => send(reservation, place, more));
     const result = await ledger.reserve(requestId, key, counted);
-    const left = result.item ?? (await table.read(key));
-    const { others } = result;
+    const { others, item: left } = result;
     const item = left && others > 0 ? withoutOthers(left, reservation, others) : left;
     const outcome = result.applied ? 'admitted' : outcomeIn(item, reservation, place, marksPerItem);
     return { item, result, outcome };
@@ -171,14 +171,17 @@ const createNoting =
 export const createReserve = (
   parts: AttemptParts & { sharding: Sharding; readAll: ReadAll },
 ): Pick<MeterStore, 'reserve' | 'reserveUnconfirmed'> => {
-  const { readAll, ledger, throttles } = parts;
+  const { readAll, ledger, throttles, leases } = parts;
   const tryIn = createTry(parts);
   const noting = createNoting(parts);
   /** Sharded meters, as this process saw them last. */
   const roots = createLruCache<Root>(MAX_METERS);
+  const inOrder = createInOrder();
+  const isSharded = ({ meterId }: Reservation): boolean =>
+    roots.get(meterId) !== undefined || throttles.areMany(meterId) || inOrder.isAhead(meterId);
 
   /** Undefined: the meter is sharded, or has to be. */
-  const reserveInOne = async (reservation: Reservation): Promise<ReserveResult | undefined> => {
+  const tryWhole = async (reservation: Reservation): Promise<ReserveResult | undefined> => {
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const { outcome, item, budgets } = await tryIn(reservation, WHOLE_METER);
       if (outcome === 'other-epoch' || outcome === 'full' || outcome === 'no-budget')
@@ -189,8 +192,20 @@ export const createReserve = (
     throw new StoreUnavailable('The meter changed faster than it could be read.');
   };
 
+  /** The first of a crowd finds what dollars the item has. */
+  const reserveInOne = (reservation: Reservation): Promise<ReserveResult | undefined> => {
+    const { meterId, lease, isRepeat } = reservation;
+    if (isRepeat || !lease || leases().isScarce(meterId) !== undefined)
+      return tryWhole(reservation);
+    return inOrder.run(`${meterId}|0`, async () =>
+      isSharded(reservation) ? undefined : tryWhole(reservation),
+    );
+  };
+
   /** Once the first item is full or throttled, or another process has sharded the meter. */
-  const reserveInShards = atFirstCall(() => createShardedReserve({ ...parts, tryIn, roots }));
+  const reserveInShards = atFirstCall(() =>
+    createShardedReserve({ ...parts, tryIn, roots, inOrder }),
+  );
 
   /** A repeat is tried first where the mark of its request is; undefined if it has none. */
   const reserveAgain = async (reservation: Reservation): Promise<ReserveResult | undefined> => {
@@ -202,9 +217,6 @@ export const createReserve = (
     if (shard < 0) return undefined;
     return shard === 0 ? reserveInOne(reservation) : reserveInShards(reservation, { shard });
   };
-
-  const isSharded = ({ meterId }: Reservation): boolean =>
-    roots.get(meterId) !== undefined || throttles.areMany(meterId);
 
   const reserve = async (reservation: Reservation): Promise<ReserveResult> => {
     const repeated = reservation.isRepeat ? await reserveAgain(reservation) : undefined;

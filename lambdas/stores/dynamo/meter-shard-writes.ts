@@ -162,16 +162,17 @@ export const copyBudgets = (
   epoch: number,
   budgets: { counter: string; budget: number }[],
   keyEnds: [string, number][],
+  isNew: boolean,
 ): Write => {
   const named = budgets.map(({ counter, budget }): [string, number] => [
     budgetName(epoch, counter),
     budget,
   ]);
   return {
-    set: Object.fromEntries([...named, ...keyEnds]),
+    set: Object.fromEntries([...(isNew ? [[EPOCH, epoch]] : []), ...named, ...keyEnds]),
     add: Object.fromEntries(budgets.map(({ counter }) => [counter, 0])),
     conditions: [
-      ...inEpoch(epoch),
+      ...(isNew ? [[EPOCH, 'is absent'] as Condition] : inEpoch(epoch)),
       ...named.map(([name, budget]): Condition => [name, '<= or absent', budget]),
       ...keyEnds.map(([name, end]): Condition => [name, '> or absent', end]),
     ],

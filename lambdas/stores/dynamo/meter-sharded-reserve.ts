@@ -1,12 +1,14 @@
-import type { LruCache } from '../../support/lru-cache.ts';
+import { createLruCache, type LruCache } from '../../support/lru-cache.ts';
 import type { Reservation, ReserveResult } from '../meter-store.ts';
 import { type StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
 import type { Attempt } from './budgets/lease-attempts.ts';
 import type { Leases } from './budgets/leases.ts';
+import type { InOrder } from './in-order.ts';
 import { createBank, type Refusal, type Root } from './meter-bank.ts';
-import { itemKey } from './meter-item.ts';
+import { EPOCH, itemKey, numberIn } from './meter-item.ts';
 import type { Throttles } from './meter-ledger.ts';
 import {
+  budgetsIn,
   estimateCounts,
   homeShard,
   limitsText,
@@ -46,12 +48,14 @@ type Parts = {
   tryIn(reservation: Reservation, place: Place): Promise<Attempt>;
   /** Sharded meters, as this process saw them last. */
   roots: LruCache<Root>;
+  inOrder: InOrder;
 };
 
 /** Reserves a unit in a shard of its meter, which is sharded if it is not. */
 export const createShardedReserve = (parts: Parts) => {
-  const { throttles, tryIn, roots, leases } = parts;
+  const { throttles, tryIn, roots, leases, inOrder } = parts;
   const bank = createBank(parts);
+  const used = createLruCache<string>(1_000);
   /** The last of the reservations of a window that make room. */
   const turns = new Map<string, Promise<Sought>>();
 
@@ -117,13 +121,16 @@ export const createShardedReserve = (parts: Parts) => {
    */
   const seekInTurn = async (reservation: Reservation, refused: Refused): Promise<ReserveResult> => {
     const { meterId, keyId, minute, period } = reservation;
+    const { item, isTombstoned } = refused;
+    const isNew = budgetsIn(item, numberIn(item, EPOCH), reservation).rpm < 1;
     const name = [meterId, keyId, minute, period, limitsText(reservation)].join('|');
     const last = turns.get(name);
     const take = async (): Promise<Sought> => {
       const ahead = await last?.catch(() => undefined);
       if (ahead && !ahead.spot) return ahead;
-      // Its own tombstone may be in the shard that the one ahead used; a budget of dollars may lack room there only.
-      const isOwn = refused.isTombstoned || ahead?.result.outcome === 'over-budget';
+      // Its own tombstone may be in the shard that the one ahead used; a budget of dollars may lack room there only. A shard
+      // without a budget of the minute gets one, so that it is used as much as that one.
+      const isOwn = isTombstoned || isNew || ahead?.result.outcome === 'over-budget';
       return seek(reservation, isOwn ? refused : (ahead?.spot ?? refused));
     };
     const turn = take();
@@ -135,17 +142,37 @@ export const createShardedReserve = (parts: Parts) => {
     }
   };
 
+  /** The first request of a minute finds or makes what a shard lends in it. */
+  const tryInOrder = (reservation: Reservation, spot: Spot): Promise<ReserveResult> => {
+    const { meterId, minute, lease } = reservation;
+    const { root, shard } = spot;
+    const key = itemKey(meterId, shard);
+    const name = [key, root.layout.epoch, minute].join('|');
+    const go = async () => {
+      const result = await tryShard(reservation, spot);
+      if (!('outcome' in result)) return seekInTurn(reservation, result);
+      used.set(key, name);
+      return result;
+    };
+    const isNew = used.get(key) !== name || (lease && leases().isScarce(key) === undefined);
+    return isNew ? inOrder.run(name, go) : go();
+  };
+
   /** The root as this process knows it if the reservation may use its budgets, else as it is made for that. */
-  const rootFor = async (reservation: Reservation): Promise<Root> => {
+  const rootFor = (reservation: Reservation): Promise<Root> => {
     const { meterId } = reservation;
-    const root = roots.get(meterId);
-    if (throttles.areMany(meterId)) {
-      const spread = await bank.grow(reservation, root?.layout.shards ?? 0);
-      throttles.forget(meterId);
-      return remember(reservation, spread);
-    }
-    if (root && bank.holds(root.layout, reservation)) return root;
-    return remember(reservation, await bank.open(reservation));
+    const find = async (): Promise<Root> => {
+      const root = roots.get(meterId);
+      if (throttles.areMany(meterId)) {
+        const spread = await bank.grow(reservation, root?.layout.shards ?? 0);
+        throttles.forget(meterId);
+        return remember(reservation, spread);
+      }
+      if (root && bank.holds(root.layout, reservation)) return root;
+      return remember(reservation, await bank.open(reservation));
+    };
+    const isKnown = roots.get(meterId) && !throttles.areMany(meterId);
+    return isKnown ? find() : inOrder.run(meterId, find);
   };
 
   /** By a hash; if that shard has few dollars, the one that has the most, as moving them costs more writes. */
@@ -174,7 +201,6 @@ export const createShardedReserve = (parts: Parts) => {
     const { shards } = root.layout;
     const home = homeOf(reservation, shards);
     const first = throttled ? otherThan(home, home, shards) : (shard ?? home);
-    const result = await tryShard(reservation, { root, shard: first });
-    return 'outcome' in result ? result : seekInTurn(reservation, result);
+    return tryInOrder(reservation, { root, shard: first });
   };
 };

@@ -62,8 +62,6 @@ export const createLeaseAttempts = (parts: {
 }) => {
   const { leases, look, trySend } = parts;
   const inTurn = createTurns();
-  /** The first requests of items that this process has not seen. */
-  const probes = new Map<string, Promise<unknown>>();
 
   /** Room for the lease of a request, or for the least; undefined: the item has it. */
   const roomFor = async (
@@ -110,8 +108,9 @@ export const createLeaseAttempts = (parts: {
   };
 
   /** One write, or where room is scarce a look before it, each request after the one before it. */
-  const attempt = async (unit: LeasedReservation, place: Place, key: string): Promise<Tried> => {
+  return async (unit: LeasedReservation, place: Place): Promise<Tried> => {
     const { lease } = unit;
+    const key = placeKey(unit, place);
     if (!unit.isRepeat) lease.nanos = leases.sizeOf(lease);
     const looksFirst = (leases.isShort(key, lease) ?? place.shard > 0) && !unit.isRepeat;
     const [first] = await Promise.all([
@@ -132,19 +131,5 @@ export const createLeaseAttempts = (parts: {
     return isAdopted
       ? { ...tried, refusal: await leases.adopt(unit, { ...tried.result, item: tried.item }) }
       : tried;
-  };
-
-  return async (unit: LeasedReservation, place: Place): Promise<Tried> => {
-    const key = placeKey(unit, place);
-    if (leases.isScarce(key) !== undefined) return attempt(unit, place, key);
-    // The first one of a crowd finds what the item has.
-    const ahead = probes.get(key);
-    if (ahead) {
-      await ahead.catch(() => undefined);
-      return attempt(unit, place, key);
-    }
-    const trying = attempt(unit, place, key);
-    probes.set(key, trying);
-    return trying.finally(() => probes.delete(key));
   };
 };
