@@ -12,17 +12,21 @@ export type SseMessage = SseEvent | { comment: string } | { text: string };
 /** The messages of one response; each batch is one write. */
 export type MessageBatches = AsyncGenerator<SseMessage[], void, void>;
 
-/** Text of one message on the wire. `data` is JSON in one line, so it never needs splitting. */
+/** Any of the three ends a line. */
+const LINE_END = /\r\n|\r|\n/g;
+
+/** JSON in one line: an upstream may send it in several, and clients that read line by line understand only one. */
+const inOneLine = (json: string): string =>
+  json.includes('\n') || json.includes('\r') ? json.replaceAll(LINE_END, ' ') : json;
+
+/** Text of one message on the wire. */
 export const formatSse = (message: SseMessage): string => {
   if ('comment' in message) return `: ${message.comment}\n\n`;
   if ('text' in message) return message.text;
   const id = message.id === undefined ? '' : `id: ${message.id}\n`;
   const event = message.event === undefined ? '' : `event: ${message.event}\n`;
-  return `${id}${event}data: ${message.data}\n\n`;
+  return `${id}${event}data: ${inOneLine(message.data)}\n\n`;
 };
-
-/** Any of the three ends a line. */
-const LINE_END = /\r\n|\r|\n/;
 
 /** Splits a text that arrives in pieces into lines; each fragment of a long line is copied once. */
 const createLineReader = () => {
