@@ -8,7 +8,7 @@ import { createDynamoStores, openDynamoResponses } from '../../lambdas/stores/dy
 import { type Clock, systemClock } from '../../lambdas/support/clock.ts';
 import { createLog } from '../../lambdas/support/log.ts';
 import { startServer } from '../../lambdas/web/server.ts';
-import { TABLE_NAMES } from '../support/dynamo.ts';
+import { TABLE_NAMES } from '../../local/local-stores.ts';
 import { createLocalDynamoClient } from '../support/local-aws.ts';
 import { createLocalUpstream } from '../support/local-upstream.ts';
 
