@@ -128,10 +128,11 @@ const readRows = async (parts: Parts, wanted: DayToFold) => {
   for await (const entries of parts.records.readDay(projectId, day, from)) {
     if (wanted.isLate()) throw new DayTooLong(day);
     for (const entry of entries) {
+      const time = timeOf(entry);
       for (const [name, part] of partsIn(entry)) {
-        add(name, part, timeOf(entry));
-        metrics.add(entry, { model: name.model, usage: part }, timeOf(entry));
-        if ('record' in entry) spent.add(entry.record, part, timeOf(entry));
+        add(name, part, time);
+        metrics.add(entry, { model: name.model, usage: part }, time);
+        if ('record' in entry) spent.add(entry.record, part, time);
       }
     }
   }

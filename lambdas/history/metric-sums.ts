@@ -23,12 +23,14 @@ export const namesOf = (sums: MetricSums, kind: MetricKind): [name: string, sums
   );
 
 const addTo = (sums: MetricSums, kind: MetricKind, name: string, more: readonly number[]): void => {
-  const isKnown = sums[keyOf(kind, name)] !== undefined;
-  const isListed = isKnown || namesOf(sums, kind).length < MAX_NAMES;
-  const key = keyOf(kind, isListed ? name : OTHER);
+  const own = keyOf(kind, name);
+  const isListed = sums[own] !== undefined || namesOf(sums, kind).length < MAX_NAMES;
+  const key = isListed ? own : keyOf(kind, OTHER);
   const numbers = sums[key] ?? [];
   sums[key] = numbers;
-  for (const [at, value] of more.entries()) numbers[at] = (numbers[at] ?? 0) + value;
+  more.forEach((value, at) => {
+    numbers[at] = (numbers[at] ?? 0) + value;
+  });
 };
 
 /** Adds all of `more`, in place. */
