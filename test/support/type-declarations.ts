@@ -19,6 +19,8 @@ type Module = {
   imports: Map<string, { path: string; isWhole: boolean }>;
   /** Files of which it exports everything. */
   exports: string[];
+  /** Places of its declarations, one object for each. */
+  places: Map<string, Place>;
 };
 /** Where the names of a type are looked up: its module, and the namespaces around it. */
 export type Place = { module: Module; scope: string[] };
@@ -63,7 +65,8 @@ const load = (path: string): Module => {
   if (known) return known;
   const text = readFileSync(path, 'utf8');
   const { statements } = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
-  const module = {
+  const module: Module = {
+    places: new Map(),
     declared: new Map(declarationsIn(statements)),
     imports: importsIn(statements, path),
     exports: statements
@@ -78,12 +81,18 @@ const load = (path: string): Module => {
   return module;
 };
 
+const placeOf = (module: Module, name: string): Place => {
+  const place = module.places.get(name) ?? { module, scope: name.split('.') };
+  module.places.set(name, place);
+  return place;
+};
+
 /** The declaration that a dotted name means in a place; undefined for built-in types. */
 export const findType = (name: string, { module, scope }: Place): Found | undefined => {
   for (let depth = scope.length; depth >= 0; depth -= 1) {
     const full = [...scope.slice(0, depth), name].join('.');
     const declaration = module.declared.get(full);
-    if (declaration) return { declaration, place: { module, scope: full.split('.') } };
+    if (declaration) return { declaration, place: placeOf(module, full) };
   }
   const [first = '', ...rest] = name.split('.');
   const imported = module.imports.get(first);
@@ -108,7 +117,7 @@ export const typesIn = (path: string): Map<string, Found> => {
   return new Map(
     [...module.declared].map(([name, declaration]) => [
       name,
-      { declaration, place: { module, scope: name.split('.') } },
+      { declaration, place: placeOf(module, name) },
     ]),
   );
 };

@@ -18,12 +18,23 @@ export const formsOfFound = (found: Found): Form[] => {
   return [{ type: declaration, place, members: membersOf(found) }];
 };
 
-export const formsOf = (type: ts.TypeNode, place: Place): Form[] => {
+const readForms = (type: ts.TypeNode, place: Place): Form[] => {
   if (ts.isUnionTypeNode(type)) return type.types.flatMap((one) => formsOf(one, place));
   if (ts.isParenthesizedTypeNode(type)) return formsOf(type.type, place);
   if (ts.isTypeLiteralNode(type)) return [{ type, place, members: membersIn(type.members) }];
   const found = ts.isTypeReferenceNode(type) && findType(type.typeName.getText(), place);
   return found ? formsOfFound(found) : [{ type, place }];
+};
+
+/** By the place and the type: a sampler asks for those of a member in each value that it makes. */
+const known = new WeakMap<Place, Map<ts.TypeNode, Form[]>>();
+
+export const formsOf = (type: ts.TypeNode, place: Place): Form[] => {
+  const here = known.get(place) ?? new Map<ts.TypeNode, Form[]>();
+  known.set(place, here);
+  const forms = here.get(type) ?? readForms(type, place);
+  here.set(type, forms);
+  return forms;
 };
 
 export const isNull = ({ type }: Form): boolean =>
