@@ -122,15 +122,15 @@ export const createShardedReserve = (parts: Parts) => {
   const seekInTurn = async (reservation: Reservation, refused: Refused): Promise<ReserveResult> => {
     const { meterId, keyId, minute, period } = reservation;
     const { item, isTombstoned } = refused;
+    // A shard's first units of a minute are in no other's way.
     const isNew = budgetsIn(item, numberIn(item, EPOCH), reservation).rpm < 1;
     const name = [meterId, keyId, minute, period, limitsText(reservation)].join('|');
     const last = turns.get(name);
     const take = async (): Promise<Sought> => {
-      const ahead = await last?.catch(() => undefined);
+      const ahead = isNew ? undefined : await last?.catch(() => undefined);
       if (ahead && !ahead.spot) return ahead;
-      // Its own tombstone may be in the shard that the one ahead used; a budget of dollars may lack room there only. A shard
-      // without a budget of the minute gets one, so that it is used as much as that one.
-      const isOwn = isTombstoned || isNew || ahead?.result.outcome === 'over-budget';
+      // Its own tombstone may be in the shard that the one ahead used; a budget of dollars may lack room there only.
+      const isOwn = isTombstoned || ahead?.result.outcome === 'over-budget';
       return seek(reservation, isOwn ? refused : (ahead?.spot ?? refused));
     };
     const turn = take();
