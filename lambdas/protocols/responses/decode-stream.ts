@@ -1,4 +1,4 @@
-import { asNumber, asRecord, asString, type Json } from '../bytes/json.ts';
+import { asArray, asNumber, asRecord, asString, type Json } from '../bytes/json.ts';
 import type { GenerationEvent, GenerationRequest } from '../generation.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
@@ -73,14 +73,20 @@ const createRelay = () => {
   };
 };
 
-/** The end of a response repeats all of it. */
+/** The end of a response repeats all of it; some servers leave out its items there, which ended one by one. */
 const createSum = () => {
   let last: Json = {};
+  const ended: Json[] = [];
   return {
-    add: ({ response }: Json) => {
+    add: ({ type, response, item }: Json) => {
       last = asRecord(response) ?? last;
+      const whole = type === 'response.output_item.done' && asRecord(item);
+      if (whole) ended.push(whole);
     },
-    value: () => last,
+    value: () => {
+      const isListed = asArray(last.output).length > 0;
+      return isListed ? last : { ...last, output: ended };
+    },
   };
 };
 

@@ -27,10 +27,10 @@ export const responses: CallerProtocol & UpstreamProtocol & { name: typeof NAME 
   decodeRequest,
   decodeCountRequest,
   countFields: { object: 'response.input_tokens' },
-  encodeResponse: (generation, request, meta) =>
-    generation.body
-      ? overlayOf(generation.body.value, generation, meta)
-      : encodeResponse(generation, request, meta),
+  encodeResponse: (generation, request, meta) => {
+    const encode = () => encodeResponse(generation, request, meta);
+    return generation.body ? overlayOf(generation.body.value, generation, meta, encode) : encode();
+  },
   streamEncoder: (request, meta) => relaying(streamEncoder(request, meta), { request, meta }),
   encodeError,
   encodeStreamError: (error, requestId, meta, sent) => {

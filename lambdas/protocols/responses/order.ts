@@ -45,10 +45,15 @@ const begunAs = (item: Json): Json => {
   return type === 'function_call' ? { ...item, ...going, arguments: '' } : { ...item, ...going };
 };
 
-/** With the list of its parts, which clients add to without looking for it. */
-const withParts = (item: Json): Json => {
+/** The list of an item's parts, if the item lacks it: clients read it and add to it without looking for it. */
+export const missingParts = (item: Json): Json | undefined => {
   const name = { message: 'content', reasoning: 'summary' }[String(item.type)];
-  return name === undefined || Array.isArray(item[name]) ? item : { ...item, [name]: [] };
+  return name === undefined || Array.isArray(item[name]) ? undefined : { [name]: [] };
+};
+
+const withParts = (item: Json): Json => {
+  const parts = missingParts(item);
+  return parts ? { ...item, ...parts } : item;
 };
 
 const withItemParts = (event: Json): Json => {

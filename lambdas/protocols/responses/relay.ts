@@ -22,6 +22,7 @@ import type { StreamEncoder } from '../protocol.ts';
 import type { SseMessage } from '../streams/sse.ts';
 import { sealThinking } from '../thinking/sealed.ts';
 import { createSender } from './encode-stream.ts';
+import { missingParts } from './order.ts';
 import { type Context, encodeUsage, responseId, withText } from './response.ts';
 
 /** The seals of a response's reasoning, in the order of its items. */
@@ -63,18 +64,28 @@ const namesOf = ({ usage: wire }: Json, meta: ResponseMeta, end?: Pick<Generatio
   return { id: responseId(meta), model: meta.model, ...(usage && { usage }) };
 };
 
-/** What makes a whole response of the vendor's one for its caller. */
-export const overlayOf = (value: Json, generation: Generation, meta: ResponseMeta): Json => {
+/** What makes a whole response of the vendor's one for its caller. `encode`: for one whose text came in deltas only. */
+export const overlayOf = (
+  value: Json,
+  generation: Generation,
+  meta: ResponseMeta,
+  encode: () => Json,
+): Json => {
   const { blocks } = generation;
+  const output = asArray(value.output);
   const seals = blocks.flatMap((block) =>
     block.type === 'thinking' && block.signature !== undefined ? [sealThinking(block)] : [],
   );
   let count = 0;
   return {
     ...namesOf(value, meta, generation),
-    output: asArray(value.output).map((item) =>
-      isSealed(item) ? { encrypted_content: seals[count++] } : {},
-    ),
+    output:
+      output.length === 0
+        ? encode().output
+        : output.map((item) => ({
+            ...missingParts(asRecord(item) ?? {}),
+            ...(isSealed(item) && { encrypted_content: seals[count++] }),
+          })),
   };
 };
 
