@@ -18,6 +18,8 @@ import { modelsAt } from './gateway/setting.ts';
 
 const ROW_MS = Number(process.argv[2] ?? 10) * 1_000;
 const WARM_MS = 3_000;
+/** Load before each measurement of a row: V8 compiles a process's code in its first 25,000 small requests or so. */
+const WARM_UP_MS = { young: WARM_MS, warm: 30_000 };
 const MAIN = fileURLToPath(new URL('../local/main.ts', import.meta.url));
 const NAMES = ['whole, 20 events, pass-through', 'agent body 250 KB, chat to chat'];
 
@@ -77,11 +79,10 @@ const repeat = async (target: Target, current: Case, ms: number): Promise<number
 
 const print = (cells: (string | number)[]) =>
   console.log(
-    cells.map((cell, at) => (at === 0 ? `${cell}`.padEnd(46) : `${cell}`.padStart(15))).join(''),
+    cells.map((cell, at) => (at === 0 ? `${cell}`.padEnd(54) : `${cell}`.padStart(15))).join(''),
   );
 
 const measure = async (name: string, router: Router, upstream: Target, current: Case) => {
-  await repeat(router, current, WARM_MS);
   const [cpu, startedAt] = [cpuOf(router.pid), performance.now()];
   const requests = await repeat(router, current, ROW_MS);
   const microseconds = (cpuOf(router.pid) - cpu) / requests;
@@ -89,7 +90,7 @@ const measure = async (name: string, router: Router, upstream: Target, current: 
   const [direct, routed] = [await timesOf(upstream, current), await timesOf(router, current)];
   const added = (share: number) => (quantile(routed, share) - quantile(direct, share)).toFixed(2);
   print([
-    `${name}: ${current.name}`,
+    name,
     microseconds.toFixed(0),
     (1e6 / microseconds).toFixed(0),
     (requests / seconds).toFixed(0),
@@ -110,7 +111,10 @@ try {
   for (const [name, args] of Object.entries(kinds)) {
     const router = await startRouter(files, args);
     for (const current of CASES.filter((one) => NAMES.includes(one.name))) {
-      await measure(name, router, upstream, current);
+      for (const [age, ms] of Object.entries(WARM_UP_MS)) {
+        await repeat(router, current, ms);
+        await measure(`${name}, ${age}: ${current.name}`, router, upstream, current);
+      }
     }
     for (const side of [upstream, router]) await repeat(side, FIRST_EVENT_OF_AGENT, WARM_MS);
     const first = await addedToFirstText([upstream, router], FIRST_EVENT_OF_AGENT, ROW_MS);
