@@ -54,7 +54,7 @@ const isWrite = ({ operation, key }: TableCall) =>
   operation === 'UpdateItem' && key.startsWith('mtr') && !key.includes('/free/');
 
 /** What befalls the writes from here on, by their number, from 1. */
-const troubleWrites = (decide: (n: number) => Trouble) => {
+const troubleWrites = (decide: (n: number) => Trouble | Promise<Trouble>) => {
   let count = 0;
   router.proxy.decide((call) => {
     if (!isWrite(call)) return 'none';
@@ -141,9 +141,11 @@ describe.each(FAMILIES)('on %s', (path) => {
 
   test('no content is sent before the reservation is written, and the charge is written before the end', async () => {
     const key = await newKey();
-    troubleWrites(() => 'slow');
+    const charge = Promise.withResolvers<Trouble>();
+    troubleWrites((n) => (n === 1 ? 'slow' : charge.promise));
     const response = await ask({ path, key, model: 'test/answers', stream: true });
     expect(await usageOf(key)).toMatchObject({ used: 0, reserved: 1 });
+    charge.resolve('slow');
     await response.text();
     expect(await usageOf(key)).toMatchObject({ used: 1, reserved: 0 });
   });
