@@ -21,6 +21,9 @@ import type { Table } from './table.ts';
 /** Attempts of one reservation while other writes change the meter between its steps; then StoreUnavailable. */
 const MAX_TRIES = 64;
 
+/** Shards whose last minute is kept; one that is forgotten costs a wait. */
+const MAX_USED = 1_000;
+
 /** Attempts in other shards, while other processes take the dollars that this one saw. */
 const MAX_MOVES = 3;
 
@@ -55,7 +58,8 @@ type Parts = {
 export const createShardedReserve = (parts: Parts) => {
   const { throttles, tryIn, roots, leases, inOrder } = parts;
   const bank = createBank(parts);
-  const used = createLruCache<string>(1_000);
+  /** By shard, the last epoch and minute in which it admitted a request of this process. */
+  const used = createLruCache<string>(MAX_USED);
   /** The last of the reservations of a window that make room. */
   const turns = new Map<string, Promise<Sought>>();
 
