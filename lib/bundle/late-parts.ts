@@ -1,17 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { basename, join, normalize } from 'node:path';
-import { type BuildOptions, buildSync, type Metafile, type OutputFile } from 'esbuild';
-import ts from 'typescript';
+import { type BuildOptions, buildSync, type Metafile, transformSync } from 'esbuild';
 
 /** Paths of the parts, relative to the project's root, by how sources import them: `#late/NAME`. */
 export type Parts = Readonly<Record<string, string>>;
-
-/** What one run of esbuild gives: scripts, and which sources are in them. */
-type Build = { metafile: Metafile; outputFiles: OutputFile[] };
-
-/** What parts share with the bundle: names that a source exports, by its path. */
-type Shared = [path: string, names: string[]][];
-type Sharing = { root: string; isShared(path: string): boolean };
 
 /** Name of the output of an entry; those of parts begin with `late-`. */
 const MAIN = 'main';
@@ -28,90 +20,55 @@ const bytesOf = ({ inputs }: Metafile['outputs'][string]): Record<string, number
   );
 
 /**
- * Stands for a part in a bundle: the part's file is loaded when one of its exports is used for the first time. A function
+ * What stands for an export of a part: the part's file is loaded when one of its exports is used for the first time. A function
  * cannot be told from an object before that, so each is a proxy of both.
  */
-const stubOf = (specifier: string, names: string[]): string => `
-const late = (name) => new Proxy(function () {}, {
-  apply: (_, self, args) => Reflect.apply(load()[name], self, args),
-  get: (_, member) => load()[name][member],
-});
-let loaded;
-const load = () => (loaded ??= require('./${fileOf(specifier)}.cjs'));
-${names.map((name) => `export const ${name} = late('${name}');`).join('\n')}
+const LATE = `
+export const lateOf = (load) => {
+  let loaded;
+  const part = () => (loaded ??= load());
+  return (name) => new Proxy(function () {}, {
+    apply: (_, self, args) => Reflect.apply(part()[name], self, args),
+    get: (_, member) => part()[name][member],
+  });
+};
 `;
 
-/** Bindings of `import { … } from` and `export { … } from`. */
-const bindingsOf = (statement: ts.Statement) => {
-  if (ts.isImportDeclaration(statement)) {
-    const { importClause, moduleSpecifier: from } = statement;
-    return { from, bindings: importClause?.isTypeOnly ? undefined : importClause?.namedBindings };
-  }
-  if (!ts.isExportDeclaration(statement)) return undefined;
-  const { exportClause, isTypeOnly, moduleSpecifier: from } = statement;
-  return { from, bindings: isTypeOnly ? undefined : exportClause };
-};
+/** Stands for a part in a bundle. What is not marked pure stays in a bundle that does not use it. */
+const stubOf = (specifier: string, names: string[]): string => `
+import { lateOf } from './late.js';
+const late = /* @__PURE__ */ lateOf(() => module.require('./${fileOf(specifier)}.cjs'));
+${names.map((name) => `export const ${name} = /* @__PURE__ */ late('${name}');`).join('\n')}
+`;
 
-/** What a source reads of a module that it imports as `name`. */
-const readOf = (node: ts.Node, name: string): string[] => {
-  if (ts.isPropertyAccessExpression(node) && node.expression.getText() === name)
-    return [node.name.text];
-  const { kind } = node;
-  if (kind === ts.SyntaxKind.TypeReference || kind === ts.SyntaxKind.TypeQuery) return [];
-  return node.getChildren().flatMap((child) => readOf(child, name));
-};
+/** Places in the list of what a bundle shares with its parts, by path and name of the export; the name `*` is for all of them. */
+type Places = Map<string, number>;
 
-/** Names of the values that a source imports or hands on, by what it calls the module. */
-const importsOf = (script: string): Map<string, string[]> => {
-  const names = new Map<string, string[]>();
-  const source = ts.createSourceFile('source.ts', script, ts.ScriptTarget.Latest, true);
-  const valuesOf = (bindings: NonNullable<ReturnType<typeof bindingsOf>>['bindings']): string[] => {
-    if (!bindings) return [];
-    if (ts.isNamespaceImport(bindings)) return readOf(source, bindings.name.text);
-    if (!ts.isNamedImports(bindings) && !ts.isNamedExports(bindings)) return [];
-    const values = [...bindings.elements].filter((element) => !element.isTypeOnly);
-    return values.map(({ name, propertyName }) => (propertyName ?? name).text);
-  };
-  for (const statement of source.statements) {
-    const { from, bindings } = bindingsOf(statement) ?? {};
-    if (!from || !ts.isStringLiteral(from)) continue;
-    names.set(from.text, [...(names.get(from.text) ?? []), ...valuesOf(bindings)]);
-  }
-  return names;
-};
-
-/** What `sources`, which only parts hold, import of sources that are in the bundle. */
-const sharedBy = (
-  sources: Set<string>,
-  { inputs, root, isShared }: Pick<Metafile, 'inputs'> & Sharing,
-): Shared => {
-  const needed = new Map<string, Set<string>>();
-  for (const path of sources) {
-    const imports = inputs[path]?.imports ?? [];
-    const fromBundle = isShared(path) ? [] : imports.filter((imported) => isShared(imported.path));
-    const names =
-      fromBundle.length === 0 ? undefined : importsOf(readFileSync(join(root, path), 'utf8'));
-    for (const { path: imported, original = '' } of fromBundle) {
-      const values = needed.get(imported) ?? new Set();
-      for (const name of names?.get(original) ?? []) values.add(name);
-      needed.set(imported, values);
-    }
-  }
-  return [...needed].map(([path, values]) => [path, [...values].sort()]);
-};
-
-/** An entry that also exports what the parts share with it, and then loads some of them. */
-const entryWith = (entry: string, shared: Shared, early: string[]): string => {
-  const aliased = shared.map(([, names], index) =>
-    names.map((name) => [name, `s${index}_${name}`]),
+/** The ES module of a part, with places in that list for its imports of the bundle's sources. Adds the places that it lacks. */
+const withPlaces = (module: string, places: Places): string =>
+  module.replaceAll(
+    /import(?:\{([^}]*)\}|(\*as [\w$]+) )from"\.\/([^"]+\.ts)"/g,
+    (_, named: string | undefined, all: string | undefined, path: string) => {
+      const bindings = named?.split(',') ?? [all ?? ''];
+      const own = bindings.map((binding) => {
+        const [, name = '', alias = name] = /^(\*|[\w$]+)(?: ?as ([\w$]+))?$/.exec(binding) ?? [];
+        const key = `${path} ${name}`;
+        places.set(key, places.get(key) ?? places.size);
+        return `${alias}=shared[${places.get(key)}]`;
+      });
+      return `var ${own.join()}`;
+    },
   );
-  const lines = aliased.map((pairs, index) => {
-    const bindings = pairs.map(([name, alias]) => `${name} as ${alias}`);
-    return `import { ${bindings.join(', ')} } from './${shared[index]?.[0]}';`;
+
+/** An entry that also exports the list of what the parts share with it, and then loads some of them. */
+const entryWith = (entry: string, places: Places, early: string[]): string => {
+  const imports = [...places].map(([key, place]) => {
+    const [path, name] = key.split(' ');
+    return `import ${name === '*' ? `* as s${place}` : `{ ${name} as s${place} }`} from './${path}';`;
   });
-  const members = aliased.map((pairs) => `{ ${pairs.map((pair) => pair.join(': ')).join(', ')} }`);
+  const shared = [...places.values()].map((place) => `s${place}`);
   const loads = early.map((specifier) => `require('./${fileOf(specifier)}.cjs');`);
-  return `${lines.join('\n')}\nexport * from './${entry}';\nexport const shared = [${members.join(', ')}];\n${loads.join('\n')}`;
+  return `${imports.join('\n')}\nexport * from './${entry}';\nexport const shared = [${shared}];\n${loads.join('\n')}`;
 };
 
 /** A source and every other that it imports, directly or through others. */
@@ -124,23 +81,23 @@ const importedBy = (path: string, { inputs }: Pick<Metafile, 'inputs'>): Set<str
   return found;
 };
 
-/** The sources of each part that a bundle and its parts reach, by how sources import it. */
+/** Names of the parts that a bundle and its parts reach. */
 const reachedFrom = (
   entry: string,
   { parts, metafile }: { parts: Parts; metafile: Metafile },
-): Map<string, Set<string>> => {
-  const reached = new Map<string, Set<string>>();
-  const follow = (sources: Set<string>): void => {
+): Set<string> => {
+  const reached = new Set<string>();
+  const follow = (path: string): void => {
+    const sources = importedBy(normalize(path), metafile);
     const imports = [...sources].flatMap((source) => metafile.inputs[source]?.imports ?? []);
     for (const { original = '' } of imports) {
-      const path = parts[original];
-      if (path === undefined || reached.has(original)) continue;
-      const own = importedBy(normalize(path), metafile);
-      reached.set(original, own);
+      const own = parts[original];
+      if (own === undefined || reached.has(original)) continue;
+      reached.add(original);
       follow(own);
     }
   };
-  follow(importedBy(entry, metafile));
+  follow(entry);
   return reached;
 };
 
@@ -173,7 +130,7 @@ export const buildWithParts = (
   const { absWorkingDir: root } = options;
   const alias = { ...options.alias };
   // esbuild starts a process and parses every source in each run, so a run builds all parts.
-  const run = (own: BuildOptions): Build =>
+  const run = (own: BuildOptions) =>
     buildSync({
       ...options,
       alias,
@@ -195,6 +152,7 @@ export const buildWithParts = (
     write: false,
     metafile: true,
   }).metafile;
+  writeFileSync(join(stubs, 'late.js'), LATE);
   for (const specifier of all) {
     const stub = join(stubs, `${fileOf(specifier)}.js`);
     writeFileSync(stub, stubOf(specifier, modules[`${fileOf(specifier)}.js`]?.exports ?? []));
@@ -204,45 +162,37 @@ export const buildWithParts = (
     entryPoints: [{ in: join(root, entry), out: MAIN }, ...pointsOf(all)],
   });
   const reached = reachedFrom(entry, { parts, metafile });
-  const [main = {}, ...held] = [MAIN, ...[...reached.keys()].map(fileOf)].map((name) => {
+  const [main = {}, ...held] = [MAIN, ...[...reached].map(fileOf)].map((name) => {
     const output = metafile.outputs[`${name}.js`];
     return output ? bytesOf(output) : {};
   });
   const isShared = (path: string): boolean =>
     !join(root, path).startsWith(stubs) &&
     (path in main || held.filter((holder) => path in holder).length > 1);
-  const ofParts = new Set([...reached.values()].flatMap((sources) => [...sources]));
-  const shared = sharedBy(ofParts, { ...metafile, root, isShared });
-  const contents = entryWith(
-    entry,
-    shared,
-    early.filter((specifier) => reached.has(specifier)),
-  );
-  const builds = [
-    run({ stdin: { contents, resolveDir: root, sourcefile: MAIN } }),
-    run({
-      entryPoints: pointsOf(reached.keys()),
-      external: shared.map(([path]) => join(root, path)),
-    }),
-  ];
-  const indexOf = (path: string): number => shared.findIndex(([own]) => own === path);
-  const withShared = (script: string): string =>
-    script.replaceAll(
-      /require\("\.\/([^"]+\.ts)"\)/g,
-      (_, path: string) => `require("./${file}").shared[${indexOf(path)}]`,
-    );
-  const nameOf = (path: string): string => {
-    const name = basename(path, '.js');
-    return name.startsWith('late-') ? `${name}.cjs` : file;
-  };
-  const outputs = builds.flatMap((build) => Object.values(build.metafile.outputs));
+  const { target = 'esnext', minify = false } = options;
+  // Written once more, one declaration serves for those of several sources: 1.5 KB less of the bundle.
+  const shortened = (script: string): string =>
+    transformSync(script, { format: 'cjs', platform: 'node', target, minify }).code;
+  const ofParts = run({
+    entryPoints: pointsOf(reached),
+    format: 'esm',
+    external: Object.keys(metafile.inputs)
+      .filter(isShared)
+      .map((path) => join(root, path)),
+  });
+  const places: Places = new Map();
+  const scripts = ofParts.outputFiles.map(({ path, text }): [name: string, script: string] => {
+    const head = `"use strict";const{shared}=require("./${file}");`;
+    return [`${basename(path, '.js')}.cjs`, shortened(head + withPlaces(text, places))];
+  });
+  const isReached = (specifier: string): boolean => reached.has(specifier);
+  const contents = entryWith(entry, places, early.filter(isReached));
+  const ofEntry = run({ stdin: { contents, resolveDir: root, sourcefile: MAIN } });
+  for (const { text } of ofEntry.outputFiles) scripts.push([file, shortened(text)]);
+  const outputs = [ofEntry, ofParts].flatMap((build) => Object.values(build.metafile.outputs));
   const sources = outputs.flatMap((output) => Object.entries(bytesOf(output)));
   return {
-    scripts: new Map(
-      builds.flatMap(({ outputFiles }) =>
-        outputFiles.map(({ path, text }) => [nameOf(path), withShared(text)] as const),
-      ),
-    ),
+    scripts: new Map(scripts),
     sources: Object.fromEntries(sources.filter(([path]) => !join(root, path).startsWith(stubs))),
   };
 };
