@@ -1,4 +1,4 @@
-import { isDefault, lossesBeyond } from '#late/crossing';
+import { isDefault, lossesBeyond, lostThinking } from '#late/crossing';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { asRecord, type Json } from './bytes/json.ts';
 import { cacheLosses } from './cache/members.ts';
@@ -239,7 +239,9 @@ export const createCannotSay =
     ...(others?.(request) ?? []),
   ];
 
-/** What a request loses on a target of `protocol`; of the same protocol only what is stated about caches, in `turns` too. */
+const thinks = ({ blocks }: Turn): boolean => blocks.some(({ type }) => type === 'thinking');
+
+/** What a request loses on a target of `protocol`; of the same protocol only thinking, and what is stated about caches, in `turns` too. */
 export const lossesOn = (
   protocol: UpstreamProtocolName,
   request: GenerationRequest,
@@ -248,7 +250,10 @@ export const lossesOn = (
   turns?: Turn[],
 ): string[] =>
   request.extras.protocol === protocol
-    ? cacheLosses(received, forms.profile, turns)
+    ? [
+        ...cacheLosses(received, forms.profile, turns),
+        ...(request.turns.some(thinks) ? lostThinking(request, forms) : []),
+      ]
     : [
         ...lossesBeyond(protocol, request, received, forms),
         ...sharedLosses(protocol, request, forms.profile.hintsWithout),

@@ -97,7 +97,7 @@ const CHAT: Omit<Member, 'protocol'>[] = [
     name: 'reasoning_content',
     fields: { messages: history },
     isSent: holds('reasoning_content'),
-    dropped: '',
+    dropped: 'messages[assistant].reasoning_content',
   },
 ];
 

@@ -7,11 +7,17 @@ import { type Edit, remove, set } from './splice.ts';
 /** Members that show the operator's account at a provider, and the name of every object's prototype. */
 const HIDDEN = /cost|byok|billing|account|^(?:provider|organization|__proto__)$/;
 
-/** Removes the members of an object of a response that callers must not see. */
+/** Clients join it to a text. */
+const isNoText = (name: string, value: unknown): boolean =>
+  name === 'reasoning_content' && value !== null && typeof value !== 'string';
+
+/** Removes the members of an object of a response that callers must not see, or cannot read. */
 export const hide = (received: unknown, path: Edit['path'] = []): Edit[] => {
   if (!isRecord(received)) return [];
   const edits: Edit[] = [];
-  for (const name in received) if (HIDDEN.test(name)) edits.push(remove([...path, name]));
+  for (const name in received) {
+    if (HIDDEN.test(name) || isNoText(name, received[name])) edits.push(remove([...path, name]));
+  }
   return edits;
 };
 

@@ -130,9 +130,10 @@ export const ledgerOf = (
   return { named: [...named], harmless: [...harmless] };
 };
 
-const lostThinking = (
+/** The thinking of earlier responses that a target does not get, by path; a path may be repeated. */
+export const lostThinking = (
   { turns, extras, thinkingFrom }: GenerationRequest,
-  { thinking: hasForm }: Forms,
+  { thinking: hasForm }: Pick<Forms, 'thinking'>,
 ): string[] => {
   const { redacted, signed, unsigned } = PATHS[extras.protocol];
   return turns.flatMap(({ blocks }) =>

@@ -1,7 +1,7 @@
 import { withMarksFor } from '#late/crossing';
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { withEdits } from '../bytes/edits.ts';
-import { asRecord, type Json } from '../bytes/json.ts';
+import { asArray, asRecord, type Json } from '../bytes/json.ts';
 import { knownFields, rejectedMembers, sessionKey } from '../cache/members.ts';
 import { encodeMaxTokens, encodeUser, fitReasoning } from '../fit-effort.ts';
 import {
@@ -137,16 +137,19 @@ export const losses = (
   received: unknown,
 ): string[] => {
   const isSame = request.extras.protocol === NAME;
-  const { store } = (isSame ? received : {}) as Json;
+  const { store, input } = (isSame ? received : {}) as Json;
   return [
     ...fitTo(request, target).dropped,
     ...lossesOn(NAME, request, received, {
       strict: (schema) => isStrictSchema(fitSchema(schema, target)),
-      thinking: ({ signature }) => Boolean(signature),
+      thinking: ({ signature, extras }) => Boolean(signature ?? (isSame && extras)),
       profile: target,
     }),
     // The vendor stores a response unless the request rejects it.
     ...(isSame && target.store !== true && store !== false ? ['store'] : []),
+    ...asArray(input).flatMap((item) =>
+      asRecord(item)?.type === 'item_reference' ? ['input[item_reference]'] : [],
+    ),
   ];
 };
 

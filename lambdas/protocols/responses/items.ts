@@ -9,6 +9,7 @@ import { openThinking } from '../thinking/sealed.ts';
 import { readCarriedId } from '../tools/carried-ids.ts';
 import { joinRuns } from '../turn-runs.ts';
 import { clientCallIn, clientResultIn } from './client-tools.ts';
+import { NAME } from './name.ts';
 import { decodeTools, flatName } from './tools.ts';
 import type {
   ClientCallItem,
@@ -94,8 +95,14 @@ const decodeReasoning = (item: ItemOf<'reasoning'>) => {
   // Of another service: its text may help, its seal cannot be checked. Open models send it whole.
   const parts = content.length > 0 ? content : summary;
   const text = parts.flatMap((part) => part.text ?? []).join('\n\n');
-  const thinking = opened ?? { text };
-  return opened || text !== '' ? [{ type: 'thinking' as const, ...thinking }] : [];
+  // A target of the protocol gets open content as it is; another service's seal alone is named as lost.
+  const isOpen = sealed === undefined && content.length > 0;
+  const thinking = opened ?? {
+    text,
+    ...(isOpen && extrasIfAny(NAME, { content })),
+    ...(text === '' && sealed !== undefined && { signature: sealed }),
+  };
+  return text !== '' || sealed !== undefined ? [{ type: 'thinking' as const, ...thinking }] : [];
 };
 
 const decodeCall = (

@@ -12,7 +12,7 @@ import { send } from '../../support/send.ts';
 
 type From = 'chat' | 'messages' | 'responses';
 /** A field that a target of `to` lacks, and a request that has it. */
-type Row = { name: string; from: From; to: 'chat' | 'messages'; fields: object };
+type Row = { name: string; from: From; to: From; fields: object };
 
 const PATHS: Record<From, string> = {
   chat: '/v1/chat/completions',
@@ -148,7 +148,46 @@ const rowsTo = (from: From, to: Row['to']): Row[] => [
   ...rowsOf(from, to, WITHIN[from]),
 ];
 
+/** Thinking that the target did not write, or cannot check. */
+const earlier = (turn: object) => ({
+  messages: [...user('a').messages, { role: 'assistant', ...turn }, ...user('c').messages],
+});
+const thinking = (block: object) => earlier({ content: [block, { type: 'text', text: 'b' }] });
+const signature = 'mrs1.0123456789ab.AbCd';
+const reasoned = (item: object) => ({
+  input: [{ type: 'reasoning', ...item }, ...user('b').messages],
+});
+const summary = [{ type: 'summary_text', text: 'Hm.' }];
+const SAME: Row[] = [
+  ...[{ thinking: 'Hm.' }, { thinking: 'Hm.', signature: 'theirs' }, { thinking: '', signature }]
+    .map((block) => thinking({ type: 'thinking', ...block }))
+    .flatMap((fields) =>
+      rowsOf('messages', 'messages', { 'messages[assistant].content[thinking]': fields }),
+    ),
+  ...rowsOf('messages', 'messages', {
+    'messages[assistant].content[redacted_thinking]': thinking({
+      type: 'redacted_thinking',
+      data: 'theirs',
+    }),
+  }),
+  ...rowsOf('chat', 'chat', {
+    'messages[assistant].reasoning_details[]': earlier({
+      content: 'b',
+      reasoning_details: [{ type: 'reasoning.text', text: 'Hm.', signature }],
+    }),
+  }),
+  ...[{ summary }, { summary, encrypted_content: 'theirs' }, { encrypted_content: 'theirs' }]
+    .map(reasoned)
+    .flatMap((fields) => rowsOf('responses', 'responses', { 'input[reasoning]': fields })),
+  ...rowsOf('responses', 'responses', {
+    'input[item_reference]': {
+      input: [{ type: 'item_reference', id: 'rs_1' }, ...user('b').messages],
+    },
+  }),
+];
+
 const ROWS: Row[] = [
+  ...SAME,
   ...rowsTo('chat', 'messages'),
   ...rowsTo('messages', 'chat'),
   ...rowsTo('responses', 'chat'),
@@ -162,7 +201,7 @@ let upstream: GenerationUpstream;
 
 beforeAll(async () => {
   upstream = await startGenerationUpstream();
-  const models = (['chat', 'messages'] as const).map((protocol) =>
+  const models = (['chat', 'messages', 'responses'] as const).map((protocol) =>
     modelOn([targetAt(upstream.url, { protocol, upstream: protocol })], {
       id: `vendor/${protocol}`,
       vision: true,
@@ -238,6 +277,18 @@ test.each(['chat', 'messages'] as const)(
   'a strict responses request gets 200 on a %s target if each of its members is carried or harmless',
   async (to) => {
     const row = { name: '', from: 'responses', to, fields: KEPT } as const;
+    const { status, headers } = await ask(row, false, { 'x-router-strict': '1' });
+    expect([status, headers['x-router-dropped']]).toEqual([200, undefined]);
+  },
+);
+
+test.each([
+  ['chat', earlier({ content: 'b', reasoning_content: 'Hm.' })],
+  ['responses', reasoned({ summary: [], content: [{ type: 'reasoning_text', text: 'Hm.' }] })],
+] as const)(
+  'a strict %s request gets 200 on a target of its protocol if its earlier thinking is open text',
+  async (from, fields) => {
+    const row = { name: '', from, to: from, fields };
     const { status, headers } = await ask(row, false, { 'x-router-strict': '1' });
     expect([status, headers['x-router-dropped']]).toEqual([200, undefined]);
   },

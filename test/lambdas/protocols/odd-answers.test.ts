@@ -62,6 +62,18 @@ test('the input of a streamed tool call that begins as the text of an object is 
   expect(await translate('messages', 'chat', messagesWire(events))).toEqual(AS_ARGUMENTS);
 });
 
+test.each([[[]], [{}], [7], [true]])(
+  'reasoning of a chat response that is no text, as %j, reaches no caller of the protocol',
+  async (reasoning_content) => {
+    const message = { role: 'assistant', content: 'Yes.', reasoning_content };
+    const wire = { choices: [{ index: 0, message, finish_reason: 'stop' }] };
+    const request = requestOf('chat', { stream: false });
+    const events = upstreamProtocols.chat.decodeResponse(wire, request, JSON.stringify(wire));
+    const { choices } = ChatCompletion.parse(JSON.parse(await wholeFor('chat', events, request)));
+    expect(choices[0]?.message).toEqual({ role: 'assistant', content: 'Yes.', refusal: null });
+  },
+);
+
 test('many tool calls without arguments do not parse each other again', () => {
   const parse = vi.spyOn(JSON, 'parse');
   onTestFinished(() => parse.mockRestore());

@@ -266,7 +266,7 @@ describe('a chat model by its preset', () => {
     const fields = { messages: [...messages, earlier, ...messages], logprobs: true };
     const { wire, dropped } = await ask('groq', { path: 'chat', fields });
     expect(JSON.stringify(wire)).not.toMatch(/because|logprobs/);
-    expect(dropped).toBe('logprobs');
+    expect(dropped).toBe('logprobs, messages[assistant].reasoning_content');
   });
 });
 
