@@ -4,32 +4,23 @@ import type { Budget } from '../api/types.ts';
 import { deletion } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
 import { FormDialog, useForm } from '../parts/dialog.tsx';
-import { SelectField, TextField } from '../parts/field.tsx';
+import { optionsOf, SelectField, TextField } from '../parts/field.tsx';
 import type { DialogProps } from '../parts/row-actions.tsx';
 
 type Owner = Pick<Budget, 'scope' | 'project' | 'id'>;
 
-const SCOPES = [
-  { value: 'project', label: 'a project' },
-  { value: 'key', label: 'a key' },
-  { value: 'users', label: 'each user of a project' },
-  { value: 'user', label: 'one user' },
-  { value: 'sessions', label: 'each session of a project' },
-  { value: 'session', label: 'one session' },
-  { value: 'organisation', label: 'the organisation' },
-] as const;
+const SCOPES = optionsOf({
+  ...{ project: 'a project', key: 'a key', users: 'each user of a project', user: 'one user' },
+  ...{ sessions: 'each session of a project', session: 'one session' },
+  organisation: 'the organisation',
+});
 const NAMED: Partial<Record<Budget['scope'], string>> = {
   key: 'Id of the key',
   user: 'User, as requests name it',
   session: 'Session, as requests name it',
 };
 
-const PERIODS = [
-  { value: 'hour', label: 'an hour' },
-  { value: 'day', label: 'a day' },
-  { value: 'month', label: 'a month' },
-  { value: 'total', label: 'in total' },
-] as const;
+const PERIODS = optionsOf({ hour: 'an hour', day: 'a day', month: 'a month', total: 'in total' });
 
 /** `key key_1 of shop`, `each user of shop` */
 export const nameOf = ({ scope, project, id }: Owner): string => {

@@ -4,7 +4,7 @@ import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
 import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { Expiry, expiresAt } from '../parts/expiry.tsx';
-import { Choices, SelectField, TextField } from '../parts/field.tsx';
+import { Choices, optionsOf, SelectField, TextField } from '../parts/field.tsx';
 import { count, localTime, plural } from '../parts/format.ts';
 import { announce } from '../parts/notice.tsx';
 import { Instant } from '../parts/time.tsx';
@@ -96,13 +96,8 @@ export const CreateKey = ({ project, onClose, onChanged }: Props) => {
 
 export type KeyProps = Props & { row: KeyRow };
 
-const OVERLAPS = [
-  { value: 'none', label: 'Ends now' },
-  { value: '1h', label: '1 hour' },
-  { value: '24h', label: '24 hours' },
-  { value: '7d', label: '7 days' },
-] as const;
-type Overlap = (typeof OVERLAPS)[number]['value'];
+const OVERLAPS = { none: 'Ends now', '1h': '1 hour', '24h': '24 hours', '7d': '7 days' };
+type Overlap = keyof typeof OVERLAPS;
 
 const HOURS: Record<Overlap, number> = { none: 0, '1h': 1, '24h': 24, '7d': 168 };
 const HOUR_MS = 3_600_000;
@@ -147,7 +142,7 @@ export const RotateKey = ({ project, row, onClose, onChanged }: KeyProps) => {
       onSubmit={rotate}
     >
       <p>The new key has the same plan and continues its counts.</p>
-      <Choices legend="The old key works for" options={OVERLAPS} {...bind('overlap')} />
+      <Choices legend="The old key works for" options={optionsOf(OVERLAPS)} {...bind('overlap')} />
       <Expiry isKept {...bind('expires_at')} />
     </FormDialog>
   );

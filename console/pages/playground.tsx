@@ -4,7 +4,7 @@ import { type CallerApi, type Turn, withPiece } from '../api/conversation.ts';
 import { asFailure } from '../api/failure.ts';
 import { Button } from '../parts/button.tsx';
 import { useForm } from '../parts/dialog.tsx';
-import { Choices, Field, KeyInput, SelectField } from '../parts/field.tsx';
+import { Choices, Field, KeyInput, optionsOf, SelectField } from '../parts/field.tsx';
 import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
 import { useSettled } from '../parts/search.tsx';
@@ -12,11 +12,9 @@ import { Snippets } from '../parts/snippets.tsx';
 import { NO_OPTIONS, PlaygroundOptions, toolsIn } from './playground-options.tsx';
 import { type Shown, Turns } from './playground-turns.tsx';
 
-const APIS = [
-  { value: 'chat', label: 'Chat completions' },
-  { value: 'messages', label: 'Messages' },
-  { value: 'responses', label: 'Responses' },
-] as const satisfies readonly { value: CallerApi; label: string }[];
+const APIS = optionsOf<CallerApi>({
+  ...{ chat: 'Chat completions', messages: 'Messages', responses: 'Responses' },
+});
 
 const MAX_TOKENS = 1_000;
 

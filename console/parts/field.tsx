@@ -68,9 +68,22 @@ export const IdField = (field: Pick<TextFieldProps, 'param' | 'value' | 'onChang
   <TextField label="Id" hint="Letters, digits, dots, dashes." {...field} />
 );
 
+/** One of the values of a choice. */
+export type Option<T extends string = string> = { value: T; label: string; isDefault?: true };
+
+/** The options of a choice, by their labels; numbers come first, as among the members of any object. `usual` is marked. */
+export const optionsOf = <T extends string>(
+  labels: Readonly<Record<T, string>>,
+  usual?: NoInfer<T>,
+): Option<T>[] =>
+  (Object.entries(labels) as [T, string][]).map(([value, label]) => ({
+    ...{ value, label },
+    ...(value === usual && { isDefault: true }),
+  }));
+
 type SelectProps<T extends string> = {
   value: T;
-  options: readonly { value: T; label: string }[];
+  options: readonly Option<T>[];
   onChange: (value: T) => void;
 };
 
@@ -123,7 +136,7 @@ type CheckListProps = {
   legend: string;
   param?: string;
   hint?: ComponentChildren;
-  options: readonly { value: string; label: string }[];
+  options: readonly Option[];
   value: readonly string[];
   onChange: (chosen: string[]) => void;
 };
@@ -155,7 +168,7 @@ type ChoicesProps<T extends string> = {
   legend: string;
   param?: string;
   value: T;
-  options: readonly { value: T; label: string }[];
+  options: readonly Option<T>[];
   onChange: (value: T) => void;
   isLegendHidden?: boolean;
 };

@@ -1,62 +1,38 @@
 import { useShared } from './context.ts';
+import { optionsOf } from './field.tsx';
 import { hrefOf, type Route, replaceHash } from './route.ts';
 
-const REQUEST_STATUSES = [
-  { value: '', label: 'All' },
-  { value: 'failed', label: 'Failed' },
-  { value: '5xx', label: '5xx' },
-  { value: '4xx', label: '4xx' },
-  { value: 'refused', label: 'Refused' },
-  { value: 'abandoned', label: 'Disconnected' },
-] as const;
+const REQUEST_STATUSES = optionsOf({
+  ...{ '': 'All', failed: 'Failed', '5xx': '5xx', '4xx': '4xx' },
+  ...{ refused: 'Refused', abandoned: 'Disconnected' },
+});
+const REQUEST_DAYS = optionsOf({ 1: '24 hours', 7: '7 days', 30: '30 days' });
+const FAULTS = optionsOf({
+  '': 'Any fault',
+  provider: 'Fault of a provider',
+  operator: 'Fault of the configuration',
+  router: 'Fault of the router',
+  caller: 'Fault of the caller',
+  none: 'No fault',
+});
 
-const REQUEST_DAYS = [
-  { value: '1', label: '24 hours' },
-  { value: '7', label: '7 days' },
-  { value: '30', label: '30 days' },
-] as const;
+const USAGE_RANGES = optionsOf(
+  { 7: '7 days', 30: '30 days', 90: '90 days', month: 'This month', last: 'Last month' },
+  '30',
+);
+export const USAGE_GROUPS = optionsOf(
+  {
+    ...{ day: 'By day', model: 'By model', key: 'By key', project: 'By project' },
+    ...{ user: 'By user', session: 'By session', agent: 'By agent', client: 'By client' },
+  },
+  'model',
+);
+export const USAGE_MEASURES = optionsOf({ requests: 'Requests', tokens: 'Tokens', cost: 'Cost' });
 
-const USAGE_RANGES = [
-  { value: '7', label: '7 days' },
-  { value: '30', label: '30 days', isDefault: true },
-  { value: '90', label: '90 days' },
-  { value: 'month', label: 'This month' },
-  { value: 'last', label: 'Last month' },
-] as const;
-
-export const USAGE_GROUPS = [
-  { value: 'day', label: 'By day' },
-  { value: 'model', label: 'By model', isDefault: true },
-  { value: 'key', label: 'By key' },
-  { value: 'project', label: 'By project' },
-  { value: 'user', label: 'By user' },
-  { value: 'session', label: 'By session' },
-  { value: 'agent', label: 'By agent' },
-  { value: 'client', label: 'By client' },
-] as const;
-
-export const USAGE_MEASURES = [
-  { value: 'requests', label: 'Requests' },
-  { value: 'tokens', label: 'Tokens' },
-  { value: 'cost', label: 'Cost' },
-] as const;
-
-const KEY_STATUSES = [
-  { value: '', label: 'All' },
-  { value: 'active', label: 'Active' },
-  { value: 'paused', label: 'Paused' },
-  { value: 'expired', label: 'Expired' },
-  { value: 'revoked', label: 'Revoked' },
-] as const;
-
-const FAULTS = [
-  { value: '', label: 'Any fault' },
-  { value: 'provider', label: 'Fault of a provider' },
-  { value: 'operator', label: 'Fault of the configuration' },
-  { value: 'router', label: 'Fault of the router' },
-  { value: 'caller', label: 'Fault of the caller' },
-  { value: 'none', label: 'No fault' },
-] as const;
+const KEY_STATUSES = optionsOf({
+  ...{ '': 'All', active: 'Active', paused: 'Paused' },
+  ...{ expired: 'Expired', revoked: 'Revoked' },
+});
 
 /** Any text. */
 const TEXT = 'text';
