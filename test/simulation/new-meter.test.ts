@@ -1,7 +1,9 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, test } from 'vitest';
 import type { Caller } from '../../lambdas/keys/authenticate.ts';
+import { holdAt } from '../../lambdas/metering/budgets.ts';
 import { createMeter } from '../../lambdas/metering/meter.ts';
+import { createDynamoBudgetStore } from '../../lambdas/stores/dynamo/budgets/budget-store.ts';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
 import { createLog } from '../../lambdas/support/log.ts';
 import { createSdkClient } from '../support/sdk-client.ts';
@@ -48,7 +50,7 @@ const startMeters = (callMs: number, withItem: 'always' | 'never') => {
       log: createLog(() => undefined),
     }),
   );
-  return { scheduler, random, meters, calls };
+  return { scheduler, random, meters, calls, options };
 };
 
 test.each([
@@ -76,5 +78,33 @@ test.each([
       await expect(usage).resolves.toMatchObject({ period: { used: CROWD, reserved: 0 } });
       await Promise.all(admissions.map((admission) => admission.finished()));
     }
+  },
+);
+
+test.each([
+  { callMs: 10, most: 230 },
+  { callMs: 160, most: 260 },
+  { callMs: 640, most: 260 },
+])(
+  '200 requests that arrive at the new key of four processes within two seconds lease dollars with at most $most writes where a call of the table takes $callMs ms',
+  async ({ callMs, most }) => {
+    const { scheduler, random, meters, calls, options } = startMeters(callMs, 'always');
+    const owner = { scope: 'project', id: 'prj', period: 'total' as const };
+    const budget = { ...owner, name: 'crowd', max: 1e12, isPaused: false, setBy: '', setAt: 0 };
+    const setting = createDynamoBudgetStore(options).setBudget(budget, holdAt(owner, START));
+    await scheduler.run(START + ANSWER_MS);
+    await setting;
+    calls.writes = 0;
+    const caller = { ...CALLER, budgets: ['project/total'] };
+    const admitted = Array.from({ length: CROWD }, async (_, agent) => {
+      await scheduler.sleep(agent * ARRIVAL_MS);
+      const meter = meters[random.between(0, PROCESSES - 1)] as (typeof meters)[number];
+      const lease = { nanos: random.between(1e6, 1e8), fixed: 1e6, perToken: 1_000, ample: 1e8 };
+      return meter.admit(caller, `req_${`${agent * 7_919}`.padStart(9, '0')}`, { lease });
+    });
+    await scheduler.run(START + 20 * ANSWER_MS);
+    const admissions = await Promise.all(admitted);
+    expect(calls.writes).toBeLessThanOrEqual(most);
+    await Promise.all(admissions.map((admission) => admission.finished()));
   },
 );

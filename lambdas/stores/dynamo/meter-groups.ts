@@ -1,6 +1,8 @@
 import { leasing } from '#late/leases';
+import type { Lease } from '../budget-store.ts';
 import type { Reservation, ReservedUnit } from '../meter-store.ts';
 import { asNotSent } from '../store-unavailable.ts';
+import { roomName } from './budgets/items.ts';
 import type { LeaseParts } from './budgets/leases.ts';
 import { joined, type Write } from './item-write.ts';
 import { EPOCH, numberIn } from './meter-item.ts';
@@ -26,12 +28,19 @@ const shareMark = (units: ReservedUnit[]): boolean =>
 
 type Try = { reservation: Reservation; place: Place; parts?: LeaseParts | undefined };
 
+/** Of the room of an item, for the leases that one process has in flight: others send theirs at the same time. */
+const PART_OF_ROOM = 8;
+
+/** By budget, the leases of this size for which an item has dollars. */
+const leasesIn = (item: Item | undefined, { holds, nanos }: Lease): number[] =>
+  holds.map((hold) => Math.floor(numberIn(item, roomName(hold)) / nanos));
+
 const NO_PARTS: LeaseParts = { grants: [], past: [] };
 
 /** Reservations that may be one write: of one item, key and window, under the same limits. */
 const reserveGroup = ({ reservation, place }: Try): string => {
-  const { keyId, minute, period, rpm, quota, concurrency } = reservation;
-  const same = [place.epoch, keyId, minute, period, rpm, quota, concurrency];
+  const { keyId, minute, period, rpm, quota, concurrency, lease } = reservation;
+  const same = [place.epoch, keyId, minute, period, rpm, quota, concurrency, lease !== undefined];
   return [placeKey(reservation, place), ...same].join('|');
 };
 
@@ -72,28 +81,36 @@ export const createReserveGroups = ({
     return countersOf(reservation, limits);
   };
 
-  const roomIn = (item: Item | undefined, one: Try): number =>
+  const unitsIn = (item: Item | undefined, one: Try): number =>
     item?.[EPOCH] === one.place.epoch
       ? Math.min(...countersIn(item, one).map(({ name, limit }) => limit - numberIn(item, name)))
       : 0;
 
+  const roomIn = (item: Item | undefined, one: Try): number => {
+    const { lease } = one.reservation;
+    return Math.min(unitsIn(item, one), ...(lease ? leasesIn(item, lease) : []));
+  };
+
   const sendAll = (tries: Try[], item: Item | undefined) => {
     const [first] = tries;
     const reservations = tries.map(({ reservation }) => reservation);
-    if (!first || shareMark(reservations)) return undefined;
+    // Leases differ, so their writes have nothing in common.
+    if (!first || first.reservation.lease || shareMark(reservations)) return undefined;
     const { reservation, place } = first;
     const bounds = belowLimits(countersIn(item, first), tries.length);
     const write = reserve(reservation, { reservations, epoch: place.epoch, bounds });
     return apply(placeKey(reservation, place), write);
   };
 
-  const send = createGroups({ writesInFlight, sendOne, sendAll, roomIn });
+  const atOnce = (item: Item | undefined, one: Try): number =>
+    one.reservation.lease
+      ? Math.max(writesInFlight, Math.floor(roomIn(item, one) / PART_OF_ROOM))
+      : writesInFlight;
+
+  const send = createGroups({ atOnce, sendOne, sendAll, roomIn });
   return async (reservation: Reservation, place: Place, parts?: LeaseParts) => {
     const one = { reservation, place, parts };
-    // Leases differ, so their writes have nothing in common.
-    return reservation.lease
-      ? { ...(await sendOne(one)), others: 0 }
-      : send(reserveGroup(one), one);
+    return parts ? { ...(await sendOne(one)), others: 0 } : send(reserveGroup(one), one);
   };
 };
 
@@ -110,7 +127,10 @@ export const createSettleGroups = ({ table, sharding: { writesInFlight } }: Grou
     return table.apply(first.key, settle(first.unit, first.as, { units }));
   };
 
-  const send = createGroups({ writesInFlight, sendOne, sendAll, roomIn: () => MAX_GROUP });
+  const send = createGroups({
+    ...{ atOnce: () => writesInFlight, sendOne, sendAll },
+    roomIn: () => MAX_GROUP,
+  });
   return (unit: ReservedUnit, key: string, as: SettleAs): Promise<WriteResult> => {
     const one = { unit, key, as };
     if (unit.lease) return sendOne(one);

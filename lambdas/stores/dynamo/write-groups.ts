@@ -15,19 +15,20 @@ type Queue<Member> = {
 };
 
 /**
- * Group commit: writes of one item that would be in flight with `writesInFlight` others of this process wait for one of
- * them, and travel as one, as many as the item has room for. If it has none then, the others are denied by what it was; else they
- * wait again, or are sent alone if the room is not why the condition failed. Writes that wait for one that fails are not sent.
+ * Group commit: writes of one item that would be in flight with `atOnce` others of this process wait for one of
+ * them, and travel as one, as many as the item has room for, or one by one if they have nothing in common. If it has none then, the
+ * others are denied by what it was; else they wait again, or are sent alone if the room is not why the condition failed. Writes that wait for one that fails are not sent.
  */
 export const createGroups = <Member>(parts: {
-  writesInFlight: number;
+  /** Writes of an item that may be in flight before others wait. */
+  atOnce(item: Item | undefined, member: Member): number;
   sendOne(member: Member): Promise<WriteResult>;
   /** Undefined if the members have no write in common. */
   sendAll(members: Member[], item: Item | undefined): Promise<WriteResult> | undefined;
   /** How many members like this one the item has room for. */
   roomIn(item: Item | undefined, member: Member): number;
 }) => {
-  const { writesInFlight, sendOne, sendAll, roomIn } = parts;
+  const { atOnce, sendOne, sendAll, roomIn } = parts;
   const queues = new Map<string, Queue<Member>>();
 
   const track = (
@@ -74,7 +75,7 @@ export const createGroups = <Member>(parts: {
   const send = async (name: string, member: Member): Promise<WriteResult & { others: number }> => {
     const queue = queues.get(name) ?? { inFlight: new Set(), item: undefined, next: undefined };
     queues.set(name, queue);
-    if (queue.inFlight.size < writesInFlight) {
+    if (queue.inFlight.size < atOnce(queue.item, member)) {
       return { ...(await track(name, queue, sendOne(member))), others: 0 };
     }
     const { group, place } = join(name, queue, member);
