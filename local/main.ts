@@ -25,12 +25,12 @@ const print = (text: string) => process.stdout.write(`${text}\n`);
 const printError = (text: string) => process.stderr.write(`${text}\n`);
 
 /** A generation has an outcome, and an error class if it failed; its id is the argument of `requests`. */
-const requestLine = ({ method, route, status, ms, ...fields }: LogFields): string =>
+const requestLine = (fields: LogFields): string =>
   [
-    method,
-    route ?? '(unknown path)',
-    status,
-    `${ms} ms`,
+    fields.method,
+    fields.route ?? '(unknown path)',
+    fields.status,
+    `${fields.ms} ms`,
     fields.model,
     fields.outcome,
     fields.fault,

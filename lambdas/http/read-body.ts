@@ -6,7 +6,7 @@ import { withWrittenNumbers } from '../protocols/bytes/numbers.ts';
 import { type Limits, type Nodes, OPEN_OBJECT, outlineOf } from '../protocols/bytes/outline.ts';
 import { type Raw, textAt } from '../protocols/bytes/raw.ts';
 import { childrenOf } from '../protocols/bytes/splice.ts';
-import { encodePieces } from '../support/bytes.ts';
+import { encodePieces, SHORT } from '../support/bytes.ts';
 import { type ApiError, invalidRequest } from '../support/errors.ts';
 import type { HttpRequest } from './read-event.ts';
 
@@ -206,6 +206,8 @@ const rawOf = (body: Body): Raw => {
   if (typeof body === 'string') return body.startsWith(BYTE_ORDER_MARK) ? body.slice(1) : body;
   if (!isUtf8(body)) throw invalidBody('is not valid UTF-8.');
   const raw = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  // What is sent of it is then one text, in one write.
+  if (raw.length < SHORT) return rawOf(raw.toString());
   const { length } = MARK_BYTES;
   return MARK_BYTES.equals(raw.subarray(0, length)) ? raw.subarray(length) : raw;
 };

@@ -91,14 +91,14 @@ const fitSampling = (request: GenerationRequest, profile: Profile): Fitted => {
  * ended at a stop sequence by the router (endpoints/stop-sequences.ts).
  */
 const fitSwitches = (request: GenerationRequest, profile: Profile): Fitted => {
-  const { stop, parallelToolCalls, extras, ...rest } = request;
+  const { stop, parallelToolCalls, extras } = request;
   const keepsStop = profile.stop !== false;
   const keepsParallel = profile.parallelTools !== false;
   if (keepsStop && keepsParallel) return { request, dropped: [] };
   const paths = PATHS[extras.protocol];
   return {
     request: omitUndefined({
-      ...{ ...rest, extras },
+      ...request,
       stop: keepsStop ? stop : undefined,
       parallelToolCalls: keepsParallel ? parallelToolCalls : undefined,
     }),
@@ -115,9 +115,10 @@ const instructionFor = (name: string | undefined): string =>
 
 /** Asks in words for a tool that the choice must not force; without a choice a model may call any. */
 const fitToolChoice = (request: GenerationRequest, { forcedTool }: Profile): Fitted => {
-  const { toolChoice: choice, ...rest } = request;
+  const { toolChoice: choice } = request;
   const isForced = choice?.type === 'required' || choice?.type === 'tool';
   if (forcedTool !== false || !isForced) return { request, dropped: [] };
+  const { toolChoice: _, ...rest } = request;
   const text = instructionFor(choice.type === 'tool' ? choice.name : undefined);
   const only = choice.type === 'required' ? choice.only : undefined;
   return {

@@ -28,7 +28,7 @@ const ENCODER = new TextEncoder();
 const ROOM = 1.125;
 
 /** Characters of a text that Node sends faster as it is. */
-const SHORT = 4_096;
+export const SHORT = 4_096;
 
 const lengthOf = (pieces: readonly string[]): number =>
   pieces.reduce((sum, { length }) => sum + length, 0);

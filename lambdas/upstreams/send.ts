@@ -114,14 +114,14 @@ export const readLimits = (
   { hostname, now }: { hostname: string; now: number },
 ): ProviderLimit[] | undefined => {
   let limits: ProviderLimit[] | undefined;
-  for (const { of, per, ...names } of ROWS) {
+  for (const names of ROWS) {
     const remaining = countIn(headers[names.remaining]);
     if (remaining === undefined) continue;
     const isDaily =
       names.remaining === 'x-ratelimit-remaining-requests' && DAILY_REQUESTS.test(hostname);
     limits ??= [];
     limits.push({
-      ...{ of, per: isDaily ? 'day' : per, remaining },
+      ...{ of: names.of, per: isDaily ? 'day' : names.per, remaining },
       limit: countIn(headers[names.limit]),
       resetAt: instantIn(headers[names.reset], now),
     });

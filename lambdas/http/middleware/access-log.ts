@@ -14,7 +14,11 @@ type Options = { clock: Clock; randomBytes: RandomBytes; readAddress: (path: str
  * dictionary, and to write a line of one takes three times as long.
  */
 const blankNotes = (): Partial<RequestFields> => ({
+  requestId: '',
+  awsRequestId: undefined,
+  method: '',
   route: undefined,
+  ms: 0,
   keyId: undefined,
   projectId: undefined,
   model: undefined,
@@ -89,14 +93,12 @@ const fieldsOf = (
   { requestId, awsRequestId, startedAt, request, notes }: Received,
   now: number,
 ) => ({
+  // First, and so in the order of the blank fields: V8 copies the object that a literal begins with at once.
+  ...notes,
   requestId,
   awsRequestId,
   method: request.method,
-  route: notes.route,
   ms: now - startedAt,
-  keyId: notes.keyId,
-  projectId: notes.projectId,
-  ...notes,
 });
 
 /**

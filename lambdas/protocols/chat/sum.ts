@@ -5,9 +5,10 @@ const GROWING = ['text', 'summary', 'data', 'signature', 'transcript'];
 
 /** Adds a fragment to what it continues, in place. */
 const join = (one: Json, next: Json): Json => {
-  for (const [name, value] of Object.entries(next)) {
+  for (const name in next) {
     // It would not be a member.
     if (name === '__proto__') continue;
+    const value = next[name];
     const [begun, more] = [asString(one[name]), asString(value)];
     const isGrowing = GROWING.includes(name) && begun !== undefined && more !== undefined;
     one[name] = isGrowing ? begun + more : summed(one[name], value);
@@ -44,10 +45,11 @@ const summed = (known: unknown, value: unknown): unknown => {
 };
 
 /** What a chunk says of all choices: of a list that is repeated, the last one counts. */
-const addMembers = (sum: Json, { choices: _, ...members }: Json): void => {
-  for (const [name, value] of Object.entries(members)) {
-    const known = Array.isArray(value) ? undefined : sum[name];
-    if (name !== '__proto__') sum[name] = summed(known, value);
+const addMembers = (sum: Json, chunk: Json): void => {
+  for (const name in chunk) {
+    if (name === 'choices' || name === '__proto__') continue;
+    const value = chunk[name];
+    sum[name] = summed(Array.isArray(value) ? undefined : sum[name], value);
   }
 };
 

@@ -82,7 +82,10 @@ export const marksIn = (item: Item | undefined): Mark[] => {
   for (const name in item) {
     const value = item[name];
     if (typeof value !== 'string') continue;
-    if (name.startsWith(MARK)) marks.push(readMark(name, value));
+    const last = marks.at(-1);
+    // Most requests in flight began in one minute.
+    if (name.startsWith(MARK))
+      marks.push(last?.value === value ? { ...last, name } : readMark(name, value));
     else if (/^[ocx]/.test(name) && value.includes('|')) marks.push(readOldMark(name, value));
   }
   return marks;
