@@ -1,5 +1,5 @@
 import { inside, insideEach, setMembers } from '../bytes/edits.ts';
-import { asArray, asNumber, asRecord, asString, type Json } from '../bytes/json.ts';
+import { asArray, asCount, asNumber, asRecord, asString, type Json } from '../bytes/json.ts';
 import { editsOver, hide } from '../bytes/overlay.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
 import type { EventOf, GenerationEvent, GenerationRequest, ResponseMeta } from '../generation.ts';
@@ -184,7 +184,7 @@ export const createRelay = (request: GenerationRequest, meta: ResponseMeta): Rel
     editsOver(value, {
       id: `chatcmpl-${meta.id}`,
       object: 'chat.completion.chunk',
-      created: asNumber(value.created) ?? meta.created,
+      created: asCount(value.created) ?? meta.created,
       model: meta.model,
     });
 

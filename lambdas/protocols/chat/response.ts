@@ -1,5 +1,5 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
-import { asArray, asNumber, asRecord, type Json, listOf } from '../bytes/json.ts';
+import { asArray, asCount, asRecord, type Json, listOf } from '../bytes/json.ts';
 import type {
   Generation,
   GenerationEvent,
@@ -131,7 +131,7 @@ export const encodeResponse = (
 ): Record<string, unknown> => ({
   id: `chatcmpl-${meta.id}`,
   object: 'chat.completion',
-  created: asNumber(generation.body?.value.created) ?? meta.created,
+  created: asCount(generation.body?.value.created) ?? meta.created,
   model: meta.model,
   choices: choicesIn(generation).map((choice, index) => ({
     index,

@@ -13,10 +13,14 @@ const joined = (parts: unknown): string =>
     })
     .join('');
 
+/** What a text of an item is: only a message refuses. */
+const kindOf = (type: unknown, isRefusal: boolean): string =>
+  type === 'message' && isRefusal ? 'refusal' : String(type);
+
 /** The text of a whole item; undefined of a kind that has none. */
 const textOf = (item: Json): string | undefined => {
   const { part, member } = ITEM_TEXTS[String(item.type)] ?? {};
-  if (part) return joined(item.content) + joined(item.summary);
+  if (part) return joined(item.content) + (item.type === 'message' ? '' : joined(item.summary));
   return member === undefined ? undefined : asString(item[member]);
 };
 
@@ -131,8 +135,7 @@ export const createOrder = () => {
   /** The text of an item that came whole. */
   const say = (of: Open, { type, content }: Json, delta: string) => {
     const isRefusal = asRecord(asArray(content)[0])?.type === 'refusal';
-    const kind = isRefusal ? 'refusal' : String(type);
-    const text = ITEM_TEXTS[kind];
+    const text = ITEM_TEXTS[kindOf(type, isRefusal)];
     if (!text) return;
     beginPart(of, text);
     const at = { item_id: of.item.id, output_index: output.length, ...text.position };
@@ -154,8 +157,7 @@ export const createOrder = () => {
 
   const append = (of: Open, type: string, { delta }: Json) => {
     if (typeof delta !== 'string') return require(false, 'a delta without a text');
-    const kind = type === 'response.refusal.delta' ? 'refusal' : String(of.item.type);
-    beginPart(of, ITEM_TEXTS[kind]);
+    beginPart(of, ITEM_TEXTS[kindOf(of.item.type, type === 'response.refusal.delta')]);
     of.text += delta;
     return undefined;
   };

@@ -107,11 +107,10 @@ const createSent = (context: Context) => {
     const begun = open.get(index);
     if (event.type === 'response.created') response = asRecord(event.response) ?? {};
     if (event.type === 'response.output_item.added' && item) open.set(index, { item, text: '' });
-    else if (begun && typeof event.delta === 'string') begun.text += event.delta;
     else if (event.type === 'response.output_item.done' && item) {
       open.delete(index);
       output[index] = item;
-    }
+    } else if (begun && typeof event.delta === 'string') begun.text += event.delta;
   };
 
   const responseAs = (fields: Json): Json => {

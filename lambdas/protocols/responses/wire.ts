@@ -213,6 +213,8 @@ const MEMBERS = {
   text: s.optional(s.looseObject({ format: s.optional(TextFormat), verbosity: OptionalText })),
   reasoning: s.optional(s.looseObject({ effort: OptionalText, summary: OptionalText })),
   user: OptionalText,
+  safety_identifier: OptionalText,
+  prompt_cache_key: OptionalText,
   metadata: s.optional(s.jsonObject),
   truncation: s.optional(s.oneOf(['auto', 'disabled'])),
 };

@@ -301,6 +301,8 @@ const REFUSED = [
   ['background', { background: true }],
   ['store', { store: true }],
   ['prompt', { prompt: { id: 'pmpt_1' } }],
+  ['safety_identifier', { safety_identifier: ['a'] }],
+  ['prompt_cache_key', { prompt_cache_key: 7 }],
   ['context_management', { context_management: [{ type: 'compaction' }] }],
   ['input.0.type', itemOf('compaction')],
   ['input.0', itemOf('item_reference')],

@@ -3,6 +3,7 @@ import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { ChatCompletion } from '../../support/chat-schema.ts';
 import { WholeMessage } from '../../support/messages-schema.ts';
 import {
+  assertWellFormed,
   chatWire,
   LABEL,
   messagesWire,
@@ -74,6 +75,26 @@ test.each([[[]], [{}], [7], [true]])(
   },
 );
 
+test.each([[-1], [1.5], [1e300], ['1763700000']])(
+  'a creation time of a chat response that is none, as %j, is an integer for callers of the protocol',
+  async (created) => {
+    const choice = { index: 0, message: { content: 'Yes.' }, finish_reason: 'stop' };
+    const whole = { created, choices: [choice] };
+    const request = requestOf('chat', { stream: false });
+    const events = upstreamProtocols.chat.decodeResponse(whole, request, JSON.stringify(whole));
+    const body = ChatCompletion.parse(JSON.parse(await wholeFor('chat', events, request)));
+    const { message: delta, ...last } = choice;
+    const streamed = await translate(
+      'chat',
+      'chat',
+      chatWire([{ created, choices: [{ ...last, delta }] }]),
+    );
+    const expected = created === 1.5 ? 1 : LABEL.created;
+    expect(body.created).toBe(expected);
+    expect(new Set(streamed.match(/"created":[^,]+/g))).toEqual(new Set([`"created":${expected}`]));
+  },
+);
+
 test('many tool calls without arguments do not parse each other again', () => {
   const parse = vi.spyOn(JSON, 'parse');
   onTestFinished(() => parse.mockRestore());
@@ -99,6 +120,23 @@ test('a tool call that goes on beside 10,000 texts holds them back until its end
   const text = await translate('chat', 'messages', chatWire(chunks));
   expect(text.match(/"text":"x"/g)).toHaveLength(10_000);
 });
+
+const item = { type: 'message', id: 'a' };
+const done = { type: 'response.output_item.done', output_index: 0, sequence_number: 0 };
+const added = { ...done, type: 'response.output_item.added', item: { ...item, type: 'new_kind' } };
+const refusal = { type: 'response.refusal.delta', output_index: 0, item_id: 'a', delta: '' };
+test.each([
+  ['a summary in a message', [{ ...done, item: { ...item, summary: [{ text: 'Hm' }] } }]],
+  ['a delta in the end of an item', [{ ...done, item, delta: 'Hm' }]],
+  ['a refusal in an item of a new kind', [added, { ...refusal, sequence_number: 1 }]],
+])(
+  'a stream of responses that breaks off behind %s is in the order of the vendor',
+  async (_, events) => {
+    const lines = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+    const told = await translate('responses', 'responses', Buffer.from(lines.join('')));
+    expect(assertWellFormed('responses', told, 'responses').isError).toBe(true);
+  },
+);
 
 describe('a provider that sends __proto__', () => {
   const POLLUTED = JSON.parse('{"__proto__":{"polluted":true}}');
