@@ -1,10 +1,11 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import * as z from 'zod';
 import { PROGRAM } from '#program';
 import { CLIENTS, type Configuration, type Connection, KEY, textOf } from '../lambdas/clients.ts';
 import { CliError, messageOf } from './cli-error.ts';
+import { makeFolder } from './make-folder.ts';
 
 const USAGE = `Usage: ${PROGRAM.connect} CLIENT [options]
 
@@ -77,7 +78,7 @@ const findConnection = async (
   return { url, model: id, context, output };
 };
 
-/** @throws CliError 1 if the file exists: it may hold more than this tool knows. */
+/** @throws CliError 1 if the file cannot be written, or exists: it may hold more than this tool knows. */
 const write = (
   { path, text }: NonNullable<Configuration['file']>,
   { folder, home }: { folder: string; home: string },
@@ -86,8 +87,12 @@ const write = (
   if (existsSync(target)) {
     throw new CliError(1, `${target} already exists. Add these lines to it:\n\n${text}`);
   }
-  mkdirSync(dirname(target), { recursive: true });
-  writeFileSync(target, text);
+  try {
+    makeFolder(dirname(target));
+    writeFileSync(target, text);
+  } catch (cause) {
+    throw new CliError(1, `${target} cannot be written: ${messageOf(cause)}.`, { cause });
+  }
   return `Wrote ${target}`;
 };
 

@@ -266,14 +266,21 @@ export const BODIES = {
   apply: Seed,
 };
 
-const lineOf = ({ path, message }: z.core.$ZodIssue): string =>
-  path.length === 0 ? `The body ${message}` : `${path.join('.')}: ${message}`;
-
-/** @throws ApiError 400 that lists the issues with their paths; of a long list its beginning and end */
-export const readInput = <T extends z.ZodType>(schema: T, body: unknown): z.output<T> => {
-  const parsed = schema.safeParse(body, { error: describeIssue });
+/**
+ * @param whole what the values are of, in the words of an error
+ * @throws ApiError 400 that lists the issues with their paths; of a long list its beginning and end
+ */
+export const readInput = <T extends z.ZodType>(
+  schema: T,
+  value: unknown,
+  whole = 'The body',
+): z.output<T> => {
+  const parsed = schema.safeParse(value, { error: describeIssue });
   if (parsed.success) return parsed.data;
   const { issues } = parsed.error;
   const param = issues[0]?.path.join('.') || undefined;
-  throw invalidRequest(`${issues.map(lineOf).join('; ')}.`, omitUndefined({ param }));
+  const lines = issues.map(({ path, message }) =>
+    path.length === 0 ? `${whole} ${message}` : `${path.join('.')}: ${message}`,
+  );
+  throw invalidRequest(`${lines.join('; ')}.`, omitUndefined({ param }));
 };

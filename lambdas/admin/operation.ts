@@ -77,7 +77,7 @@ export const routesOf = (operations: Operations): AdminRoute[] =>
       action: kind === 'change' ? actionOf(name as NamesOf<'change'>) : undefined,
       prepare: (request) => {
         const input = kind === 'read' ? undefined : readInput(body, request.input);
-        const asked = query ? readInput(query, request.query) : request.query;
+        const asked = query ? readInput(query, request.query, 'The query') : request.query;
         return { input, perform: () => operate({ ...request, query: asked, input }) };
       },
     };

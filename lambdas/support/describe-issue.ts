@@ -57,6 +57,8 @@ export const describeIssue = (issue: Issue): string | undefined => {
       return ofUnion(issue);
     case 'unrecognized_keys':
       return `must not have ${issue.keys.join(', ')}`;
+    case 'invalid_key':
+      return 'is not a valid name';
     default:
       return undefined;
   }

@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from '../../cli/make-folder.ts';
 import { KEYS_BY_PROJECT } from '../../lambdas/tables.ts';
 import { DatabaseError } from './item-database.ts';
 
@@ -25,7 +25,7 @@ const SCHEMA = `
   PRAGMA user_version = ${LAYOUT};
 `;
 
-/** Primary result codes of SQLite. */
+/** Result codes of SQLite. */
 const REASONS: Record<number, string> = {
   5: 'is in use by another process: one process writes a data folder. Stop the other one, or choose another folder',
   8: 'cannot be written: it is read-only',
@@ -33,12 +33,13 @@ const REASONS: Record<number, string> = {
   11: 'is damaged: restore a copy of it',
   13: 'cannot be written: the disk is full',
   14: 'cannot be opened: no file can be created in it',
+  3850: 'cannot be locked: its file is read-only for this user, or the file system has no locks',
   26: 'holds a file that is not a database: restore a copy of it, or choose another folder',
 };
 
 const reasonOf = (cause: unknown): string => {
-  const code = cause instanceof Error && 'errcode' in cause ? Number(cause.errcode) & 0xff : 0;
-  return REASONS[code] ?? 'cannot be used';
+  const code = cause instanceof Error && 'errcode' in cause ? Number(cause.errcode) : 0;
+  return REASONS[code] ?? REASONS[code & 0xff] ?? 'cannot be used';
 };
 
 /** An error of SQLite for the operator. */
@@ -89,7 +90,7 @@ const prepareFile = (connection: Connection, folder: string): void => {
 export const openFile = async (folder: string): Promise<Connection> => {
   const { DatabaseSync } = await loadSqlite();
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder, 0o700);
   } catch (cause) {
     throw new DatabaseError(`The data folder ${folder} cannot be created.`, { cause });
   }

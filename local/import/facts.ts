@@ -48,6 +48,11 @@ const firstOf = <Name extends keyof Facts>(sources: Facts[], name: Name) =>
   sources.find((source) => source[name] !== undefined && source[name] !== null)?.[name] ??
   undefined;
 
+type Size = 'max_input_tokens' | 'max_output_tokens' | 'max_tokens';
+/** A table may have 0 for what it does not know. */
+const sizeOf = (sources: Facts[], name: Size): number | undefined =>
+  sources.map((source) => source[name]).find(Boolean) ?? undefined;
+
 type Row = ReturnType<typeof rowOf>;
 
 const priceOf = (sources: Facts[], row: Row, kind: keyof typeof PRICES): number | undefined => {
@@ -90,11 +95,11 @@ export const knownOf = (
   }
   const context = orAssumed(
     'context_length',
-    firstOf(sources, 'max_input_tokens') ?? row?.model.context_window,
+    sizeOf(sources, 'max_input_tokens') ?? row?.model.context_window,
     CONTEXT,
     'the file and the table of prices have none',
   );
-  const output = firstOf(sources, 'max_output_tokens') ?? firstOf(sources, 'max_tokens');
+  const output = sizeOf(sources, 'max_output_tokens') ?? sizeOf(sources, 'max_tokens');
   const [tools, vision] = [
     firstOf(sources, 'supports_function_calling'),
     firstOf(sources, 'supports_vision'),

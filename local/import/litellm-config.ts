@@ -28,10 +28,17 @@ const OwnParams = z.looseObject({
   order: Amount,
   rpm: Amount,
 });
-const Params = Facts.extend(OwnParams.shape);
+/** Of LiteLLM's table some are 0, which the file must not state. */
+const size = z.int().positive().nullish();
+const OwnFacts = Facts.extend({
+  max_input_tokens: size,
+  max_output_tokens: size,
+  max_tokens: size,
+});
+const Params = OwnFacts.extend(OwnParams.shape);
 export type Params = z.infer<typeof Params>;
 
-const Info = Facts.extend({ base_model: Text });
+const Info = OwnFacts.extend({ base_model: Text });
 const Entry = z.looseObject({
   model_name: z.string().min(1),
   litellm_params: Params,

@@ -1,4 +1,5 @@
 import { Target } from '../../lambdas/catalog/parse-models.ts';
+import { describeIssue } from '../../lambdas/support/describe-issue.ts';
 import { type Facts, type Known, knownOf } from './facts.ts';
 import { createUnique, type Note } from './imported.ts';
 import type { Config, Entry, Params } from './litellm-config.ts';
@@ -134,14 +135,17 @@ const createReadDeployment = (parts: Parts, noCounterpart: Note[]) => {
     if (!address) return undefined;
     const { provider } = providerOf(askedOf(params));
     const secret = address.auth ? undefined : nameOf(params.api_key, provider);
-    const target = Target.safeParse({
-      upstream: upstreamOf(provider, address.baseUrl, secret ?? ''),
-      ...address,
-      ...(secret !== undefined && { secret }),
-      ...headersOf(params),
-      ...timeoutOf(params),
-      ...regionOf(params),
-    });
+    const target = Target.safeParse(
+      {
+        upstream: upstreamOf(provider, address.baseUrl, secret ?? ''),
+        ...address,
+        ...(secret !== undefined && { secret }),
+        ...headersOf(params),
+        ...timeoutOf(params),
+        ...regionOf(params),
+      },
+      { error: describeIssue },
+    );
     if (!target.success) {
       const [issue] = target.error.issues;
       throw errorAt(source, path, `as a target its ${issue?.path.join('.')} ${issue?.message}`);

@@ -1,7 +1,9 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { PROGRAM } from '#program';
+
+import { makeFolder } from '../../cli/make-folder.ts';
 import { createProgress } from '../../cli/progress.ts';
 import { parseModels } from '../../lambdas/catalog/parse-models.ts';
 import { fixable, UsageError } from '../usage-error.ts';
@@ -127,15 +129,24 @@ const run = async (args: string[]): Promise<void> => {
   const imported = await importFrom(file, values);
   progress.count();
   // Nothing is written that the router would reject.
-  fixable(() => parseModels(imported.catalog));
+  fixable(
+    () => parseModels(imported.catalog),
+    (message) =>
+      message.replaceAll(/at \[(\d+)\]\.?/g, (_, index) => `at ${imported.catalog[index]?.id}: `),
+  );
   progress.count();
   const { out } = values;
-  await mkdir(out, { recursive: true });
   const write = (name: string, value: unknown, mode: number) =>
-    writeFile(join(out, name), `${JSON.stringify(value, null, 2)}\n`, { mode });
-  await write('catalog.json', imported.catalog, 0o644);
-  await write('secrets.json', imported.secrets, 0o600);
-  await write('plans.json', imported.plans, 0o644);
+    writeFileSync(join(out, name), `${JSON.stringify(value, null, 2)}\n`, { mode });
+  fixable(
+    () => {
+      makeFolder(out);
+      write('catalog.json', imported.catalog, 0o644);
+      write('secrets.json', imported.secrets, 0o600);
+      write('plans.json', imported.plans, 0o644);
+    },
+    (message) => `The folder ${out} cannot be written: ${message}.`,
+  );
   const { secrets, ...shown } = imported;
   progress.end();
   process.stdout.write(

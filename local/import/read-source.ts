@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { LineCounter, parseDocument } from 'yaml';
 import * as z from 'zod';
+import { describeIssue } from '../../lambdas/support/describe-issue.ts';
 import { fixable, messageOf, UsageError } from '../usage-error.ts';
 
 type Path = readonly PropertyKey[];
@@ -67,7 +68,7 @@ export const parseSource = <Schema extends z.ZodType>(
   source: Source,
   schema: Schema,
 ): z.output<Schema> => {
-  const parsed = schema.safeParse(source.value);
+  const parsed = schema.safeParse(source.value, { error: describeIssue });
   if (parsed.success) return parsed.data;
   const lines = parsed.error.issues.map(
     ({ path, message }) => errorAt(source, path, message).message,

@@ -60,6 +60,13 @@ describe('the operator at the REST API', () => {
     },
   );
 
+  test('an unknown parameter of a query is named as one of the query, and an unknown member as one of the body', async () => {
+    const asked = await send({ path: '/admin/audit?colour=red' });
+    expect([asked.status, asked.body]).toEqual([400, envelope('The query must not have colour.')]);
+    const made = await post('/admin/projects', { id: 'a', colour: 'red' });
+    expect([made.status, made.body]).toEqual([400, envelope('The body must not have colour.')]);
+  });
+
   test('a request without an IAM identity gets 403 on every path', async () => {
     for (const path of ['/admin/projects', '/admin/nothing']) {
       const { status, body } = await send({ path, by: undefined });

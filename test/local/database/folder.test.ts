@@ -1,6 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, openSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
@@ -98,6 +106,10 @@ test('a folder that cannot be created is reported', async () => {
   const folder = newFolder();
   closeSync(openSync(folder, 'w'));
   await expect(open(join(folder, 'below'))).rejects.toThrow('cannot be created');
+});
+
+test.runIf(existsSync('/proc'))('a folder below one that takes none is reported', async () => {
+  await expect(open('/proc/router/data')).rejects.toThrow('cannot be created');
 });
 
 const LOCAL = fileURLToPath(new URL('../../../local', import.meta.url));

@@ -1,5 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -274,7 +281,22 @@ const BROKEN: [what: string, text: string, error: RegExp][] = [
     'model_list:\n  - model_name: a\n    litellm_params:\n      api_key: sk-canary\n',
     /broken\.yaml:4: model_list\[0\]\.litellm_params\.model: /,
   ],
-  ['that is empty', '', /broken\.yaml:1: /],
+  ['that is empty', '', /broken\.yaml:1: must be an object$/m],
+  [
+    'with values of other types',
+    'model_list:\n- model_name: 7\n  litellm_params: {model: openai/a, api_key: [sk-canary]}\n',
+    /broken\.yaml:2: model_list\[0\]\.model_name: must be a string\n.*:3: .*api_key: must be a string\n/,
+  ],
+  [
+    'with a limit of 0 tokens',
+    'model_list:\n- model_name: a\n  litellm_params: {model: openai/a, max_tokens: 0}\n',
+    /broken\.yaml:3: model_list\[0\]\.litellm_params\.max_tokens: must be more than 0/,
+  ],
+  [
+    'with the name of a header that none can have',
+    'model_list:\n- model_name: a\n  litellm_params:\n    model: openai/a\n    extra_headers: {"a b": c}\n',
+    /broken\.yaml:4: .*as a target its headers\.a b is not a valid name/,
+  ],
   [
     'whose variable is not set',
     'model_list:\n- model_name: a\n  litellm_params:\n    model: openai/a\n    api_base: os.environ/NOT_SET_HERE\n',
@@ -312,10 +334,29 @@ test.each(BROKEN)(
     const ended = await runImport(['litellm', file, '--out', out]);
     expect(ended).toMatchObject({ code: 2, out: '' });
     expect(ended.err).toMatch(error);
-    expect(ended.err).not.toMatch(/sk-canary|\n\s+at /);
+    expect(ended.err).not.toMatch(/sk-canary|\n\s+at |Invalid|expected/);
     expect(() => readdirSync(out)).toThrow();
   },
 );
+
+test('models of a list that the router would reject are named by their ids', async () => {
+  const file = join(newFolder(), 'models.json');
+  const listed = { id: 'aurora/odd', name: 'Odd', context_length: 1.5 };
+  writeFileSync(file, JSON.stringify({ data: [listed] }));
+  const ended = await runImport(['openrouter', file, '--out', newFolder()]);
+  expect(ended).toMatchObject({ code: 2, out: '' });
+  expect(ended.err).toContain('must be an integer\n  → at aurora/odd: context_length\n');
+});
+
+test('a folder that cannot be created ends the import with the reason', async () => {
+  const below = join(newFolder(), 'file');
+  writeFileSync(below, '');
+  for (const out of [join(below, 'out'), ...(existsSync('/proc') ? ['/proc/router'] : [])]) {
+    const ended = await runImport(['litellm', fixture('gateway.yaml'), '--out', out]);
+    expect(ended).toMatchObject({ code: 2, out: '' });
+    expect(ended.err).toContain(`The folder ${out} cannot be written: `);
+  }
+});
 
 test('a report for people says what was written, what is to be filled in, and what to run', async () => {
   const out = newFolder();
