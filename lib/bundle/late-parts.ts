@@ -188,7 +188,11 @@ export const buildWithParts = (
   const isReached = (specifier: string): boolean => reached.has(specifier);
   const contents = entryWith(entry, places, early.filter(isReached));
   const ofEntry = run({ stdin: { contents, resolveDir: root, sourcefile: MAIN } });
-  for (const { text } of ofEntry.outputFiles) scripts.push([file, shortened(text)]);
+  for (const { text } of ofEntry.outputFiles) {
+    // Code that never runs, by which Node finds the exports of CommonJS for one who imports it.
+    const [names = ''] = /0&&\(module\.exports=\{[^}]*\}\);\s*$/.exec(text) ?? [];
+    scripts.push([file, shortened(text) + names]);
+  }
   const outputs = [ofEntry, ofParts].flatMap((build) => Object.values(build.metafile.outputs));
   const sources = outputs.flatMap((output) => Object.entries(bytesOf(output)));
   return {

@@ -279,6 +279,10 @@ describe('the bundle of the router function', () => {
     expect(readFileSync(file, 'utf8').length).toBe(statSync(file).size);
   });
 
+  test('Node finds the handler of the router bundle also for a runtime that imports it', () => {
+    expect(readFileSync(file, 'utf8')).toMatch(/0&&\(module\.exports=\{[^}]*\bhandler\b[^}]*\}\)/);
+  });
+
   test('the router bundle has no dynamic import', () => {
     expect(readFileSync(file, 'utf8')).not.toMatch(/\bimport\(/);
   });
