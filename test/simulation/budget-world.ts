@@ -360,8 +360,10 @@ export const simulateBudgets = async (
         }
       });
     }
+    // A crowd, or one request after another.
+    const arrivalMs = random.chance(0.3) ? 200 : 6_000;
     for (let n = 0; n < random.between(2, 10); n += 1) {
-      scheduler.after(random.between(0, 6_000), () => {
+      scheduler.after(random.between(0, arrivalMs), () => {
         const caller = callers[random.between(0, callers.length - 1)];
         if (!caller) return;
         const request = { caller, period, requestId: `req_${id}_${n}`, clock, isAlive };

@@ -58,7 +58,10 @@ describe(`in ${SEEDS} schedules`, () => {
   test.each(Object.entries(FAULT_SETS))(
     'budgets of sharded meters under %s are never exceeded, deny no request early and add up',
     async (_, faults) => {
-      const sharding = { ...SHARDING, marksPerItem: 1, minShards: 2, maxShards: 8 };
+      const sharding = {
+        ...SHARDING,
+        ...{ marksPerItem: 1, minShards: 2, maxShards: 8, writesInFlight: 1 },
+      };
       expect(await failures(faults, storesWith(sharding))).toEqual([]);
     },
     TIMEOUT_MS,
