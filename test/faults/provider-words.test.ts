@@ -769,6 +769,7 @@ const ROWS: Record<string, Row> = {
     isRejected: hasText('reasoning_content'),
     fields: { tools, messages: loop({ reasoning_content: 'why' }) },
     sent: { tools },
+    dropped: 'messages[assistant].reasoning_content',
   },
   "OpenAI's, of metadata": {
     words: "The 'metadata' parameter is only allowed when 'store' is enabled.",

@@ -145,7 +145,7 @@ const generate = async (meter: Meter, { unit }: Admission, call: Call, world: Wo
   const { random, scheduler } = world;
   const { lease } = call;
   const steps = random.between(0, 6);
-  call.billed = Math.min(lease.nanos, random.between(1, lease.nanos));
+  call.billed = Math.min(lease.nanos, random.between(1, Math.max(1, lease.nanos)));
   checkBilled(world);
   for (let step = 0; step < steps; step += 1) {
     await scheduler.sleep(random.between(0, 1_500));
@@ -192,7 +192,8 @@ const runRequest = async (
   },
 ): Promise<void> => {
   const { random } = world;
-  const needed = random.between(1, world.most);
+  // A model may cost nothing.
+  const needed = random.between(0, world.most);
   const now = clock.now();
   const who = {
     user: USERS[random.between(0, 1)] ?? '',
@@ -337,6 +338,9 @@ export const simulateBudgets = async (
     if (event === 'meter_refund_pending') world.pending.add(requestId);
   };
 
+  /** By request, whether its process is alive. */
+  const waiting = new Map<string, () => boolean>();
+
   const startProcess = (id: number) => {
     const skew = random.between(-3_000, 3_000);
     const process = { isAlive: true };
@@ -367,7 +371,10 @@ export const simulateBudgets = async (
         const caller = callers[random.between(0, callers.length - 1)];
         if (!caller) return;
         const request = { caller, period, requestId: `req_${id}_${n}`, clock, isAlive };
-        runRequest(meter, world, request).catch((error) => broken.push(`threw ${error}`));
+        waiting.set(request.requestId, isAlive);
+        runRequest(meter, world, request)
+          .catch((error) => broken.push(`threw ${error}`))
+          .finally(() => waiting.delete(request.requestId));
       });
     }
   };
@@ -380,5 +387,7 @@ export const simulateBudgets = async (
   const meters = createMeters(operator, scheduler);
   for (const { meterId } of callers) await meters.reap(meterId, scheduler.now());
   await checkSums(budgets, world, 'after the reaper');
+  // Law 4: every request ends.
+  for (const [requestId, isAlive] of waiting) if (isAlive()) broken.push(`${requestId} waits`);
   return broken;
 };

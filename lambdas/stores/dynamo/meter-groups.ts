@@ -31,9 +31,9 @@ type Try = { reservation: Reservation; place: Place; parts?: LeaseParts | undefi
 /** Of the room of an item, for the leases that one process has in flight: others send theirs at the same time. */
 const PART_OF_ROOM = 8;
 
-/** By budget, the leases of this size for which an item has dollars. */
+/** By budget, the leases of this size for which an item has dollars; a model may cost nothing. */
 const leasesIn = (item: Item | undefined, { holds, nanos }: Lease): number[] =>
-  holds.map((hold) => Math.floor(numberIn(item, roomName(hold)) / nanos));
+  nanos > 0 ? holds.map((hold) => Math.floor(numberIn(item, roomName(hold)) / nanos)) : [];
 
 const NO_PARTS: LeaseParts = { grants: [], past: [] };
 
