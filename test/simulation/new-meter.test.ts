@@ -25,6 +25,9 @@ const CALLER: Caller = {
   plan: { id: 'plan', rpm: 1_000_000, quota: 1_000_000, period: 'month' },
 };
 
+/** What a request leases, in nanos. */
+type Lease = { nanos: number; ample: number; fixed: number; perToken: number };
+
 /** Meters of some processes on a table whose calls take `callMs` on average. */
 const startMeters = (callMs: number, withItem: 'always' | 'never') => {
   const scheduler = createScheduler(START);
@@ -50,7 +53,15 @@ const startMeters = (callMs: number, withItem: 'always' | 'never') => {
       log: createLog(() => undefined),
     }),
   );
-  return { scheduler, random, meters, calls, options };
+  /** A request of each agent, at one of the meters. */
+  const arrive = (caller: Caller, leaseFrom?: () => Lease) =>
+    Array.from({ length: CROWD }, async (_, agent) => {
+      await scheduler.sleep(agent * ARRIVAL_MS);
+      const meter = meters[random.between(0, PROCESSES - 1)] as (typeof meters)[number];
+      const options = leaseFrom && { lease: leaseFrom() };
+      return meter.admit(caller, `req_${`${agent * 7_919}`.padStart(9, '0')}`, options);
+    });
+  return { scheduler, random, meters, arrive, calls, options };
 };
 
 test.each([
@@ -61,12 +72,8 @@ test.each([
   '200 requests that arrive at the new key of four processes within two seconds are all admitted, with at most $most writes where a call of the table takes $callMs ms',
   async ({ callMs, most }) => {
     for (const withItem of ['always', 'never'] as const) {
-      const { scheduler, random, meters, calls } = startMeters(callMs, withItem);
-      const admitted = Array.from({ length: CROWD }, async (_, agent) => {
-        await scheduler.sleep(agent * ARRIVAL_MS);
-        const meter = meters[random.between(0, PROCESSES - 1)] as (typeof meters)[number];
-        return meter.admit(CALLER, `req_${`${agent * 7_919}`.padStart(9, '0')}`);
-      });
+      const { scheduler, meters, arrive, calls } = startMeters(callMs, withItem);
+      const admitted = arrive(CALLER);
       await scheduler.run(START + ANSWER_MS);
       const admissions = await Promise.all(admitted);
       expect(calls.writes).toBeLessThanOrEqual(most);
@@ -88,7 +95,7 @@ test.each([
 ])(
   '200 requests that arrive at the new key of four processes within two seconds lease dollars with at most $most writes where a call of the table takes $callMs ms',
   async ({ callMs, most }) => {
-    const { scheduler, random, meters, calls, options } = startMeters(callMs, 'always');
+    const { scheduler, random, arrive, calls, options } = startMeters(callMs, 'always');
     const owner = { scope: 'project', id: 'prj', period: 'total' as const };
     const budget = { ...owner, name: 'crowd', max: 1e12, isPaused: false, setBy: '', setAt: 0 };
     const setting = createDynamoBudgetStore(options).setBudget(budget, holdAt(owner, START));
@@ -96,12 +103,10 @@ test.each([
     await setting;
     calls.writes = 0;
     const caller = { ...CALLER, budgets: ['project/total'] };
-    const admitted = Array.from({ length: CROWD }, async (_, agent) => {
-      await scheduler.sleep(agent * ARRIVAL_MS);
-      const meter = meters[random.between(0, PROCESSES - 1)] as (typeof meters)[number];
-      const lease = { nanos: random.between(1e6, 1e8), fixed: 1e6, perToken: 1_000, ample: 1e8 };
-      return meter.admit(caller, `req_${`${agent * 7_919}`.padStart(9, '0')}`, { lease });
-    });
+    const admitted = arrive(caller, () => ({
+      ...{ nanos: random.between(1e6, 1e8), ample: 1e8 },
+      ...{ fixed: 1e6, perToken: 1_000 },
+    }));
     await scheduler.run(START + 20 * ANSWER_MS);
     const admissions = await Promise.all(admitted);
     expect(calls.writes).toBeLessThanOrEqual(most);

@@ -16,11 +16,12 @@ type Queue<Member> = {
 
 /**
  * Group commit: writes of one item that would be in flight with `atOnce` others of this process wait for one of
- * them, and travel as one, as many as the item has room for, or one by one if they have nothing in common. If it has none then, the
- * others are denied by what it was; else they wait again, or are sent alone if the room is not why the condition failed. Writes that wait for one that fails are not sent.
+ * them, and travel as one, as many as the item has room for, or one by one if they have nothing in common. If it has
+ * none then, the others are denied by what it was; else they wait again, or are sent alone if the room is not why the
+ * condition failed. Writes that wait for one that fails are not sent.
  */
 export const createGroups = <Member>(parts: {
-  /** Writes of an item that may be in flight before others wait. */
+  /** Writes of an item that may be in flight before others wait, at least one. */
   atOnce(item: Item | undefined, member: Member): number;
   sendOne(member: Member): Promise<WriteResult>;
   /** Undefined if the members have no write in common. */
