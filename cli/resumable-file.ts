@@ -1,5 +1,6 @@
 import { open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import * as z from 'zod';
+import { messageOf, usageError } from './cli-error.ts';
 
 /** How far an export is: what was asked for, the bytes that are written, and where it continues. */
 const Checkpoint = z.object({
@@ -25,7 +26,7 @@ export type Piece = { text: string; count: number; next: string | undefined };
 /**
  * Writes a file piece by piece, which has its name once it is whole. A run that was killed is continued by the next one with the
  * same `asked`: what was written after the last checkpoint is cut off and written again, so that no piece is in it twice.
- * Returns the number of rows.
+ * Returns the number of rows. @throws CliError if the file cannot be written
  */
 export const writeResumable = async (
   out: string,
@@ -36,7 +37,9 @@ export const writeResumable = async (
   const earlier = await readCheckpoint(notes);
   const isSame = earlier?.asked === first.asked;
   let { path, bytes, count } = isSame ? earlier : { ...first, bytes: 0, count: 0 };
-  const file = await open(partial, isSame ? 'r+' : 'w');
+  const file = await open(partial, isSame ? 'r+' : 'w').catch((cause: unknown) => {
+    throw usageError(`--out ${out} cannot be written: ${messageOf(cause)}.`, { cause });
+  });
   try {
     await file.truncate(bytes);
     for (let next: string | undefined = path; next !== undefined; ) {

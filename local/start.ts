@@ -111,7 +111,7 @@ const createKeySeeder = ({ lifecycle, plans }: SeederParts) => {
 
 /** Requests whose responses come from the history, which is a run behind. */
 const HISTORY_PATHS =
-  /^\/(?:admin|dashboard\/api)\/(?:usage$|overview$|metrics$|targets$|checks$|projects\/[^/]+\/statements\/)/;
+  /^\/(?:admin|dashboard\/api)\/(?:usage$|overview$|metrics$|targets$|checks$|exports\/focus$|projects\/[^/]+\/statements\/)/;
 
 const readsHistory = ({ path, query }: HttpRequest): boolean =>
   HISTORY_PATHS.test(path) || (path === '/v1/usage' && Object.keys(query).length > 0);

@@ -1,4 +1,5 @@
 import { FOCUS_VERSION, type FocusNames, focusRowsOf } from '../history/focus.ts';
+import { LATE_MS } from '../history/history-job.ts';
 import { ageOf, rowsIn } from '../history/read-usage.ts';
 import { EVENT_FORMS, type EventForm, eventsOf } from '../records/events.ts';
 import { HISTORY_DAYS, type UsageRow } from '../stores/history-store.ts';
@@ -72,7 +73,9 @@ export const createExport = (parts: OperationParts) => {
     const names = await namesIn(asked.account, page.projectId);
     const progress = await history.readProgress(page.projectId);
     const data = page.data.flatMap((row) => focusRowsOf(row, names));
-    return { ...page, focus_version: FOCUS_VERSION, ...ageOf([progress], clock.now()), data };
+    // The next export begins with the first day whose rows may change.
+    const to = `${dayOf(Math.min(asked.to, clock.now() - LATE_MS))}T00:00:00Z`;
+    return { ...page, to, focus_version: FOCUS_VERSION, ...ageOf([progress], clock.now()), data };
   };
 
   const events = async (asked: Asked, form: EventForm) => {
@@ -92,14 +95,15 @@ export const createExport = (parts: OperationParts) => {
     if (form === undefined && format !== 'focus') {
       throw invalidRequest(`The format must be focus, ${EVENT_FORMS.join(', ')}.`, { status: 404 });
     }
-    const { project, cursor, from: since, to: until = clock.now() } = query;
+    const { project, cursor, from: since, to: until = Number.POSITIVE_INFINITY } = query;
     const ids = await projectsSeenBy(projects, identity, project);
     // Records of later requests may still be written: the next export begins here.
-    const settled = form === undefined ? until : Math.min(until, settledUntil());
-    const [, first = String(settled)] = EXPORT_CURSOR.exec(cursor ?? '') ?? [];
-    const range = { since, until: Number(first) };
+    const settled = form === undefined ? clock.now() : settledUntil();
+    const [, first = settled] = EXPORT_CURSOR.exec(cursor ?? '') ?? [];
     const days = form === undefined ? HISTORY_DAYS : MAX_RECORD_DAYS + 1;
-    const asked = { ...query, ids: ids.toSorted(), ...keptRange(range, days, clock.now()) };
+    const kept = keptRange({ since, until }, days, clock.now());
+    const to = Math.min(kept.to, Number(first));
+    const asked = { ...query, ids: ids.toSorted(), from: kept.from, to };
     const { projectId: _, ...page } = form ? await events(asked, form) : await focus(asked);
     const shown = { from: formatInstant(asked.from), to: formatInstant(asked.to) };
     return { status: 200, body: { format, ...shown, ...page } };

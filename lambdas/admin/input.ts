@@ -40,7 +40,10 @@ export const MAX_ID_LENGTH = 128;
 /** A date alone is its first instant, in UTC. */
 export const Instant = z
   .union([z.iso.date(), z.iso.datetime({ offset: true })], {
-    error: 'must be a date such as 2027-01-31, or with a time: 2027-01-31T00:00:00Z',
+    error: ({ input }) =>
+      input === undefined
+        ? undefined
+        : 'must be a date such as 2027-01-31, or with a time: 2027-01-31T00:00:00Z',
   })
   .transform((text) => Date.parse(text));
 export const Month = z
@@ -51,17 +54,20 @@ const ModelIds = z
   .min(1)
   .transform((ids) => [...new Set(ids)]);
 
-/** The part of a range in which something may be kept: each of its days or months costs reads. */
+/** The part of a range in which something may be kept: each of its days or months costs reads. @throws ApiError 400 */
 export const keptRange = (
   { since, until = Number.POSITIVE_INFINITY }: { since: number; until?: number | undefined },
   days: number,
   now: number,
-): { from: number; to: number } => ({
-  // At most a day ahead: as texts, days after the year 9999 do not sort.
-  from: Math.min(Math.max(since, now - days * DAY_MS), now + DAY_MS),
-  // A second ahead, as the clocks of environments differ.
-  to: Math.min(until, now + 1_000),
-});
+): { from: number; to: number } => {
+  if (until < since) throw invalidRequest('The range must not end before it begins.');
+  return {
+    // At most a day ahead: as texts, days after the year 9999 do not sort.
+    from: Math.min(Math.max(since, now - days * DAY_MS), now + DAY_MS),
+    // A second ahead, as the clocks of environments differ.
+    to: Math.min(until, now + 1_000),
+  };
+};
 
 /** The body of an operation that its path describes fully. */
 export const NoFields = z.strictObject({});

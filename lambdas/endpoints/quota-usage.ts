@@ -27,7 +27,9 @@ const instantIn = (query: Query, name: 'since' | 'until'): number | undefined =>
   const text = query[name];
   if (text === undefined) return undefined;
   const instant = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(instant)) return instant;
+  const day = text.slice(0, 10);
+  // February 30 would be March 2.
+  if (!Number.isNaN(instant) && dayOf(Date.parse(day)) === day) return instant;
   throw invalidRequest(`${name}: must be a day or time such as 2026-10-01.`, { param: name });
 };
 

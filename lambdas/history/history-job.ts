@@ -10,7 +10,7 @@ import { closeMetrics } from './fold-metrics.ts';
 import { type Share, WHOLE } from './share.ts';
 
 /** A day is closed from all its records, so that hours are ample. */
-const LATE_MS = 3 * HOUR_MS;
+export const LATE_MS = 3 * HOUR_MS;
 /** Differences that a few killed processes explain are no alarm. */
 const MIN_DIFFERENCE = 3;
 const MAX_SHARE = 0.001;

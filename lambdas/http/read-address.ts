@@ -164,7 +164,7 @@ export const readAddress = (path: string): Address => {
 
 // --- paths without a route ---
 
-const OFFERED = ROUTES.map(({ pattern }) => pattern)
+const OFFERED = [...new Set(ROUTES.map(({ pattern }) => pattern))]
   .filter((pattern) => pattern.startsWith('/v1'))
   .join(', ');
 

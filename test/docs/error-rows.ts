@@ -110,7 +110,7 @@ export const ERROR_ROWS: Record<string, ErrorRow[]> = {
       remedy: 'Send a date, or leave it out.',
     },
     {
-      match: /^(days|by|since|until|\{name\}: must be a day)/,
+      match: /^(days|by|since|until|The range must|\{name\}: must be a day)/,
       cause: 'A range or grouping of usage that cannot be read.',
       remedy: 'Use days such as `2026-10-01`, and a grouping of the list.',
     },

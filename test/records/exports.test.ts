@@ -225,6 +225,29 @@ describe('usage events', () => {
     expect(without).toMatchObject({ code: 2, err: expect.stringContaining('--customers') });
   });
 
+  test.each([
+    ['', 'from: is required.'],
+    ['?from=7d', 'from: must be a date such as 2027-01-31, or with a time: 2027-01-31T00:00:00Z.'],
+    ['?from=2026-02-30', 'from: must be a date such as'],
+    ['?from=2026-11-02&to=2026-11-01', 'The range must not end before it begins.'],
+  ])('of the range %s are a 400 that says why', async (query, message) => {
+    expect(await admin(`/exports/ndjson${query}`)).toMatchObject({
+      error: { message: expect.stringContaining(message) },
+    });
+  });
+
+  test('of a range that is empty, or begins in this hour, are none', async () => {
+    const now = new Date().toISOString();
+    for (const range of [`from=${now}`, `from=${now}&to=${now}`])
+      expect(await admin(`/exports/ndjson?${range}`)).toMatchObject({ data: [] });
+  });
+
+  test('for a file that cannot be written are one line that names it', async () => {
+    const { code, err } = await runCli(argsOf('ndjson', 'absent/day.ndjson'));
+    expect(code).toBe(2);
+    expect(err).toMatch(/^--out \S+absent\/day\.ndjson cannot be written: ENOENT.*\.\n.*--help/);
+  });
+
   test('a run that is killed again and again, and repeated, leaves each event in the file once', async () => {
     const out = join(folder, 'killed.ndjson');
     const args = argsOf('cloudevents', 'killed.ndjson', '--limit', '3');
@@ -250,6 +273,23 @@ describe('usage events', () => {
     expect(found.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
     expect(existsSync(`${out}.partial`) || existsSync(`${out}.checkpoint`)).toBe(false);
   }, 90_000);
+});
+
+// Last: its request would be in the sums above.
+test('the FOCUS export has the requests of a moment ago, and says that the days before today are complete', async () => {
+  const before = await admin('/exports/focus?from=2026-01-01&project=late');
+  expect(before).toMatchObject({ error: { message: "Project 'late' not found." } });
+  await admin('/projects', { id: 'late' });
+  const body = { model: 'acme/stated', messages: [{ role: 'user', content: 'Hi' }] };
+  const key = await keyNamed('late', 'late');
+  const from = new Date(Date.now() - 5 * 86_400_000).toISOString().slice(0, 10);
+  expect((await post(router, '/v1/chat/completions', body, { key })).status).toBe(200);
+  const found = await admin(`/exports/focus?from=${from}&project=late`);
+  const final = new Date(Date.now() - 3 * 3_600_000).toISOString().slice(0, 10);
+  expect(found).toMatchObject({
+    data: [{ BilledCost: '0.42', SubAccountId: 'late' }],
+    to: `${final}T00:00:00Z`,
+  });
 });
 
 const sizeOf = (file: string): number => (existsSync(file) ? readFileSync(file).byteLength : 0);
