@@ -95,7 +95,9 @@ export const createOperate =
     const body = await readBody(request); // 400, 413, 415
     const { query } = request;
     const { action, prepare } = route;
-    const { input, perform } = prepare({ identity, parameters, query, input: body?.value });
+    // As plain values: those of the body keep a number's spelling, and 25.0 would be no number.
+    const sent: unknown = body && JSON.parse(body.raw.toString());
+    const { input, perform } = prepare({ identity, parameters, query, input: sent });
     const who = identity.name;
     try {
       return action === undefined

@@ -145,6 +145,17 @@ test('a name may contain letters of any script and joined emoji', async () => {
   expect([status, body]).toEqual([201, expect.objectContaining({ name })]);
 });
 
+test('a number counts by its value, as Python and other clients write it', async () => {
+  const plan = '{"id":"written","rpm":60.0,"quota":1e3,"period":"day","max_wait_ms":5E+3}';
+  const sent = { method: 'POST', path: '/admin/plans', body: plan };
+  const stored = { rpm: 60, quota: 1_000, max_wait_ms: 5_000 };
+  expect(await send(sent)).toMatchObject({ status: 201, body: stored });
+  const budget = { ...sent, path: '/admin/budget', body: '{"max_usd":25.50,"period":"day"}' };
+  expect(await send(budget)).toMatchObject({ status: 200, body: { max_usd: 25.5 } });
+  const large = { ...sent, path: '/admin/plans/written', body: '{"rpm":1e13}' };
+  expect((await send(large)).body).toEqual(envelope('rpm: must be at most 1000000000000.'));
+});
+
 describe('an error in the envelope of the chat protocol', () => {
   test.each([
     ['an unknown path', { path: '/admin/nothing' }, 404, /No such path/],
