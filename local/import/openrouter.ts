@@ -23,11 +23,9 @@ const Listed = z.looseObject({
 });
 type Listed = z.infer<typeof Listed>;
 
-/** The answer of `GET /api/v1/models`, or its list alone. */
-const List = z.union([
-  z.looseObject({ data: z.array(Listed).min(1) }).transform(({ data }) => data),
-  z.array(Listed).min(1),
-]);
+/** The answer of `GET /api/v1/models`, or its list alone: as a union they would say of both that neither is valid. */
+const List = z.array(Listed).min(1);
+const Answer = z.looseObject({ data: List });
 
 const SECRET = 'OPENROUTER_API_KEY';
 const TARGET = {
@@ -78,7 +76,8 @@ export const importOpenrouter = (
   chosen: string[],
   { env, baseUrl, now }: { env: Env; baseUrl: string | undefined; now: number },
 ): Imported => {
-  const listed = parseSource(source, List);
+  const isList = Array.isArray(source.value);
+  const listed = isList ? parseSource(source, List) : parseSource(source, Answer).data;
   const absent = chosen.find((id) => !listed.some((model) => model.id === id));
   if (absent !== undefined) throw errorAt(source, [], `it has no model ${absent}`);
   const wanted = listed.filter(({ id }) => chosen.length === 0 || chosen.includes(id));

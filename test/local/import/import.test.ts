@@ -348,6 +348,23 @@ test('models of a list that the router would reject are named by their ids', asy
   expect(ended.err).toContain('must be an integer\n  → at aurora/odd: context_length\n');
 });
 
+test.each<[string, unknown, string]>([
+  ['an error', { error: { message: 'No auth' } }, '1: data: is required\n'],
+  ['no model', { data: [] }, '1: data: must have at least 1 item\n'],
+  [
+    'a price in words',
+    { data: [{ id: 'a/b' }, { id: 'a/c', pricing: { prompt: 'free' } }] },
+    '1: data[1].pricing.prompt: must be a number\n',
+  ],
+  ['a list of names', ['a/b', 'a/c'], '1: [0]: must be an object\n'],
+])('of a list of models that is %s the error names the place', async (_, list, error) => {
+  const file = join(newFolder(), 'models.json');
+  writeFileSync(file, JSON.stringify(list));
+  const ended = await runImport(['openrouter', file, '--out', newFolder()]);
+  expect(ended).toMatchObject({ code: 2, out: '' });
+  expect(ended.err).toContain(`models.json:${error}`);
+});
+
 test('a folder that cannot be created ends the import with the reason', async () => {
   const below = join(newFolder(), 'file');
   writeFileSync(below, '');
