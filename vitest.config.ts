@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { closingLine } from './test/house/closing-line.ts';
 
@@ -12,6 +13,9 @@ if (major < 24) {
 /** Folders of the newest SDKs, which `npm run scenes -- --latest` plays the tests with. */
 const newest: Record<string, string> = JSON.parse(process.env.NEWEST_SDKS ?? '{}');
 
+const inTests = (name: string): string =>
+  fileURLToPath(new URL(`test/${name}.ts`, import.meta.url));
+
 export default defineConfig({
   resolve: {
     alias: Object.entries(newest).map(([name, replacement]) => ({
@@ -21,11 +25,11 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
-    // npm run test:browser
-    exclude: ['test/browser/**'],
-    globalSetup: 'test/house/leftovers.ts',
-    setupFiles: ['compile-cache', 'fail-on-leaks', 'fail-on-shapes'].map(
-      (name) => `test/support/${name}.ts`,
+    // npm run test:browser and npm run test:rehearsal
+    exclude: ['test/browser/**', 'test/rehearsal/**'],
+    globalSetup: inTests('house/leftovers'),
+    setupFiles: ['compile-cache', 'fail-on-leaks', 'fail-on-shapes'].map((name) =>
+      inTests(`support/${name}`),
     ),
     pool: 'threads',
     // Files of one worker share its modules: loading them anew for each costs a second of CPU a file.

@@ -22,7 +22,7 @@ const PATH = new RegExp(String.raw`^(?:${FOLDERS.join('|')})/[\w./-]*$`);
 /** A source file by its name alone, such as `generate.ts`. */
 const FILE = /^[\w/-]+(?:\.test)?\.[cm]?ts$/;
 
-/** A page without its patches, which test/docs/how-to.test.ts applies. */
+/** A page without its patches, which test/rehearsal/how-to.test.ts applies. */
 const textOf = (page: string): string =>
   readFileSync(join(root, page), 'utf8').replaceAll(/^```diff\n[\s\S]*?^```$/gm, '');
 
