@@ -17,6 +17,8 @@ export type Fuzzing<Input, Made, Got> = {
   /** Share of the slices and of a soak's time. */
   share: number;
   input: fc.Arbitrary<Input>;
+  /** The first inputs of each slice: what no draw may leave out. */
+  examples?: Input[];
   /** What is sent. */
   make(input: Input): Made;
   /** Sends it. No turn of the event loop may be long meanwhile. */
@@ -61,6 +63,7 @@ const assertNoStall = (ms: number) => {
  */
 export const fuzz = async <Input, Made, Got>(fuzzing: Fuzzing<Input, Made, Got>): Promise<void> => {
   const { share, input, make, act, check, show, size = () => 1, between, annotate } = fuzzing;
+  const examples = fuzzing.examples?.map((one): [Input] => [one]) ?? [];
   const meter = startStallMeter();
   const until = performance.now() + share * TOTAL_MS;
   let count = 0;
@@ -82,7 +85,7 @@ export const fuzz = async <Input, Made, Got>(fuzzing: Fuzzing<Input, Made, Got>)
     const slices = Math.max(1, Math.floor(share * FIRST_SLICES));
     for (let seed = SEED; seed < SEED + slices || performance.now() < until; seed += 1) {
       const plugins = [fc.interruptAfterTimeLimit(until - performance.now() + SHRINK_MS)];
-      await fc.assert(property, { seed, numRuns: RUNS_PER_SLICE, plugins });
+      await fc.assert(property, { seed, numRuns: RUNS_PER_SLICE, plugins, examples });
       await between?.();
     }
   } finally {

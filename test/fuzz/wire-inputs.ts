@@ -3,11 +3,11 @@ import { fc } from '../support/seeds.ts';
 import type { Sample } from './corpus.ts';
 import { type JsonMutation, jsonMutation, mutateJson } from './mutate-json.ts';
 
-/** One of the samples. A report names it and leaves its text out. */
-export const pick = (samples: Sample[]): fc.Arbitrary<{ name: string; readonly of: Sample }> =>
-  fc
-    .constantFrom(...samples)
-    .map((of) => Object.defineProperty({ name: of.name, of }, 'of', { enumerable: false }));
+/** A report names a sample and leaves its text out. */
+export const named = (of: Sample): { name: string; readonly of: Sample } =>
+  Object.defineProperty({ name: of.name, of }, 'of', { enumerable: false });
+
+export const pick = (samples: Sample[]) => fc.constantFrom(...samples).map(named);
 
 /** No change in `10 - weight` of ten inputs, else up to three. */
 export const some = <T>(weight: number, arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> =>
