@@ -1,5 +1,6 @@
 import type { ApiError } from '../support/errors.ts';
 import type { Json } from './bytes/json.ts';
+import type { Shape } from './bytes/overlay.ts';
 import type { Edit } from './bytes/splice.ts';
 import type { Marking } from './cache/marks.ts';
 import type { Generation, GenerationEvent, GenerationRequest, ResponseMeta } from './generation.ts';
@@ -90,6 +91,8 @@ export type CallerProtocol = {
     meta: ResponseMeta,
   ): Record<string, unknown>;
   streamEncoder(request: GenerationRequest, meta: ResponseMeta): StreamEncoder;
+  /** What is sent as an upstream of the protocol sent it only if it is of the type that clients read. */
+  readonly answer?: Shape;
 
   encodeError(error: ApiError, requestId: string): Record<string, unknown>;
   /**

@@ -4,6 +4,7 @@ import { ownMarking } from '../cache/marks.ts';
 import type { CallerProtocol, UpstreamProtocol } from '../protocol.ts';
 import { relaying } from '../streams/relay.ts';
 import type { SseMessage } from '../streams/sse.ts';
+import { Answer } from './answer.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { editsOf } from './edits.ts';
 import { streamEncoder } from './encode-stream.ts';
@@ -60,6 +61,7 @@ export const chat: CallerProtocol & UpstreamProtocol & { name: typeof NAME } = {
     ...relaying(streamEncoder(request, meta), createRelay(request, meta)),
     fail: encodeStreamError,
   }),
+  answer: Answer,
   encodeError,
   encodeStreamError,
   limitHeaders: () => ({}),

@@ -5,6 +5,7 @@ import { type Edit, remove, set } from '../bytes/splice.ts';
 import type { EventOf, GenerationEvent, GenerationRequest, ResponseMeta } from '../generation.ts';
 import { edited, type Relay } from '../streams/relay.ts';
 import type { SseMessage } from '../streams/sse.ts';
+import { Answer } from './answer.ts';
 import { encodeFinishReason } from './finish-reason.ts';
 import { usesFunctions } from './functions.ts';
 import { includesUsage } from './request.ts';
@@ -36,7 +37,10 @@ const openingEdits = (fragment: Json, head: Call | undefined): Edit[] | undefine
   const member = asRecord(fragment.custom) ? 'custom' : 'function';
   if (!head || name === '' || fragment.id !== head.id) return undefined;
   if (member !== (head.custom ? 'custom' : 'function')) return undefined;
-  return name === head.name ? [] : [set([member, 'name'], head.name)];
+  return [
+    ...(fragment.type == null ? [] : setMembers(fragment, { type: member })),
+    ...(name === head.name ? [] : [set([member, 'name'], head.name)]),
+  ];
 };
 
 /** Of a later fragment: some clients join what is repeated. */
@@ -49,8 +53,9 @@ const continuingEdits = (fragment: Json): Edit[] | undefined => {
   ];
 };
 
-const hasTextArguments = ({ function: own, custom }: Json): boolean =>
-  isText(asRecord(custom)?.input) && isText(asRecord(own)?.arguments);
+/** Whether a fragment is of one kind, with its arguments as a text. */
+const isReadable = ({ function: own, custom }: Json): boolean =>
+  !asRecord(asRecord(own)?.arguments) && !(asRecord(own) && asRecord(custom));
 
 /** The edits of the fragments of calls; undefined if clients would not put them together as they were decoded. */
 const createCallEdits = () => {
@@ -58,7 +63,8 @@ const createCallEdits = () => {
 
   const fragmentEdits = (fragment: Json, heads: Call[]): Edit[] | undefined => {
     const index = asNumber(fragment.index) ?? -1;
-    if (index < 0 || index > count || !hasTextArguments(fragment)) return undefined;
+    const isPlace = Number.isInteger(index) && index >= 0 && index <= count;
+    if (!isPlace || !isReadable(fragment)) return undefined;
     if (index < count) return continuingEdits(fragment);
     count += 1;
     return openingEdits(fragment, heads.shift());
@@ -84,17 +90,13 @@ const createCallEdits = () => {
 /** Reasoning has one name for callers, and two among upstreams. */
 const reasoningEdits = ({ reasoning, reasoning_content: known }: Json): Edit[] => {
   if (typeof reasoning !== 'string') return [];
-  const moved = known ? [] : [set(['reasoning_content'], reasoning)];
+  const moved = asString(known) ? [] : [set(['reasoning_content'], reasoning)];
   return [...moved, remove(['reasoning'])];
 };
 
+/** Whether a delta says what it says in the members in which clients read it. */
 const isPlain = (delta: Json): boolean =>
-  isText(delta.content) &&
-  isText(delta.refusal) &&
-  isText(delta.reasoning_content) &&
-  isText(delta.reasoning) &&
-  delta.function_call == null &&
-  (delta.tool_calls == null || Array.isArray(delta.tool_calls));
+  isText(delta.content) && asRecord(delta.function_call) === undefined;
 
 const createChoiceEdits = () => {
   const callEdits = createCallEdits();
@@ -105,7 +107,7 @@ const createChoiceEdits = () => {
     const isFirst = !hasRole;
     hasRole = true;
     if (isFirst) return role === 'assistant' ? [] : [set(['role'], 'assistant')];
-    return role == null ? [] : [remove(['role'])];
+    return role === undefined ? [] : [remove(['role'])];
   };
 
   /** Undefined if the choice is none of a stream, or in a form that clients would read in another way. */
@@ -158,11 +160,14 @@ const usageEdits = (value: Json, counts: Json): Edit[] =>
 const isLastOfChoice = (message: SseMessage): boolean =>
   'data' in message && choicesIn(JSON.parse(message.data)).some(isEnded);
 
+const hasCalls = ({ value }: Held): boolean =>
+  choicesIn(value).some(({ delta }) => asArray(asRecord(delta)?.tool_calls).length > 0);
+
 /** The members of chunks that are not sent. */
 const membersFrom = (value: Json, others: Held[]): Edit[] =>
   others.flatMap((other) =>
     Object.entries(other.value).flatMap(([name, member]) =>
-      name in value || name === 'usage' || hide({ [name]: 0 }).length > 0
+      name in value || name === 'usage' || other.edits.some(({ path }) => path[0] === name)
         ? []
         : [set([name], member)],
     ),
@@ -181,12 +186,16 @@ export const createRelay = (request: GenerationRequest, meta: ResponseMeta): Rel
   const others: Held[] = [];
 
   const named = (value: Json): Edit[] =>
-    editsOver(value, {
-      id: `chatcmpl-${meta.id}`,
-      object: 'chat.completion.chunk',
-      created: asCount(value.created) ?? meta.created,
-      model: meta.model,
-    });
+    editsOver(
+      value,
+      {
+        id: `chatcmpl-${meta.id}`,
+        object: 'chat.completion.chunk',
+        created: asCount(value.created) ?? meta.created,
+        model: meta.model,
+      },
+      Answer,
+    );
 
   /** Upstreams are always asked for counts, and some send them on every chunk. */
   const withoutUsage = (value: Json): Edit[] => {
@@ -256,12 +265,13 @@ export const createRelay = (request: GenerationRequest, meta: ResponseMeta): Rel
       const rest = end === last ? membersFrom(value, others) : [];
       const hasUsage = end === last && asked === undefined;
       const usage = hasUsage ? ownUsage(value) : withoutUsage(value);
-      return edited(data, [...edits, ...reasonEdits(end, event), ...rest, ...usage]);
+      return edited(data, [...rest, ...edits, ...reasonEdits(end, event), ...usage]);
     });
-    const fragments = encoded.findIndex(isLastOfChoice);
+    // Empty arguments as `{}`, which belong behind the start of their call.
+    const fragments = encoded.slice(0, Math.max(0, encoded.findIndex(isLastOfChoice)));
+    if (fragments.length > 0 && ends.some(hasCalls)) return undefined;
     return [
-      // Empty arguments as `{}`.
-      ...encoded.slice(0, Math.max(0, fragments)),
+      ...fragments,
       ...sent,
       ...(asked ? [usageChunk(last, counts)] : []),
       { data: '[DONE]' },

@@ -7,6 +7,7 @@ import { markingOf } from '../cache/marks.ts';
 import type { CallerProtocol, HeaderMap, RequestLimits, UpstreamProtocol } from '../protocol.ts';
 import { relaying } from '../streams/relay.ts';
 import type { SseMessage } from '../streams/sse.ts';
+import { Answer } from './answer.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { editsOf } from './edits.ts';
 import { message, streamEncoder } from './encode-stream.ts';
@@ -56,6 +57,7 @@ export const messages: CallerProtocol & UpstreamProtocol & { name: typeof NAME }
     ...relaying(streamEncoder(request, meta), createRelay(request)),
     fail: encodeStreamError,
   }),
+  answer: Answer,
   encodeError,
   encodeStreamError,
   limitHeaders,

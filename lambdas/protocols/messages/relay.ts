@@ -1,11 +1,11 @@
 import { isEmpty } from '../../support/omit-undefined.ts';
-import { inside } from '../bytes/edits.ts';
 import { asRecord, asString, type Json } from '../bytes/json.ts';
 import { editsOver, hide } from '../bytes/overlay.ts';
 import { type Edit, set } from '../bytes/splice.ts';
 import type { BlockHead, GenerationEvent, GenerationRequest } from '../generation.ts';
 import { type Decoded, edited, type Relay } from '../streams/relay.ts';
 import type { SseMessage } from '../streams/sse.ts';
+import { Answer } from './answer.ts';
 import { messageId } from './ids.ts';
 
 /** An event of the upstream's, parsed. */
@@ -28,23 +28,14 @@ const CONTENT = new Map([
   ['input_json_delta', ['partial_json', 'tool_use']],
 ]);
 
-/** What the end of a message states; a container has the operator's id. */
-const AT_END = ['container', 'stop_details', 'stop_reason', 'stop_sequence'];
-
 /** The router's names and, for an input that the upstream did not count, its estimate. */
 const startEdits = (value: Json, encoded: SseMessage[], request: GenerationRequest): Edit[] => {
   const message = asRecord(value.message) ?? {};
   const wanted = encodedValue(encoded[0]);
   const own = asRecord(wanted.message) ?? {};
   const id = messageId(String(own.id).replace('msg_', ''), request, message);
-  const early = AT_END.filter((name) => message[name] != null);
-  return [
-    ...editsOver(value, {
-      ...wanted,
-      message: { ...own, id, usage: { ...asRecord(own.usage), cache_creation: null } },
-    }),
-    ...early.map((name) => set(['message', name], null)),
-  ];
+  const usage = { ...asRecord(own.usage), cache_creation: null };
+  return editsOver(value, { ...wanted, message: { ...own, id, usage } }, Answer);
 };
 
 /** Whether the text of a block is one. */
@@ -64,9 +55,8 @@ const blockEdits = ({ value }: Event, { events, encoded }: Decoded): Edit[] => {
   const head = headOf(events);
   if (head?.type === 'native') return [];
   if (head?.type === 'tool-call') return editsOver(value, encodedValue(encoded[0]));
-  const isSigned = head?.type === 'thinking' && asRecord(value.content_block)?.signature !== '';
-  const unsigned = isSigned ? [set(['signature'], '')] : [];
-  return inside(['content_block'], [...hide(value.content_block), ...unsigned]);
+  const content_block = head?.type === 'thinking' ? { signature: '' } : {};
+  return editsOver(value, { content_block }, Answer);
 };
 
 /** What clients could not add up: content other than text, and what is for another kind of block. */
@@ -166,7 +156,7 @@ export const createRelay = (request: GenerationRequest): Relay => {
     if (!end || blocks.isOpen() || more || !delta || !stop) return undefined;
     const isStop = value?.type === 'message_stop';
     return [
-      sendEdited(end, editsOver(end.value, encodedValue(delta))),
+      sendEdited(end, editsOver(end.value, encodedValue(delta), Answer)),
       isStop ? sendEdited({ data, value }, hide(value)) : stop,
     ];
   };

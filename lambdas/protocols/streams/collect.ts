@@ -67,7 +67,7 @@ export const collect = async (batches: AsyncIterable<GenerationEvent[]>): Promis
  * @throws UpstreamError when it nests too deep
  */
 export const writeResponse = (
-  { encodeResponse }: Pick<CallerProtocol, 'encodeResponse'>,
+  { encodeResponse, answer }: Pick<CallerProtocol, 'encodeResponse' | 'answer'>,
   generation: Generation,
   { request, meta }: { request: GenerationRequest; meta: ResponseMeta },
 ): string => {
@@ -78,7 +78,7 @@ export const writeResponse = (
   if (text === undefined && isTooDeep(value)) {
     throw new UpstreamError('malformed', 'the response nests too deep');
   }
-  const edits = editsOver(value, encoded);
+  const edits = editsOver(value, encoded, answer);
   if (text !== undefined) return spliceText(text, edits);
   return JSON.stringify(edits.reduce<unknown>(withEdit, value));
 };
