@@ -86,6 +86,8 @@ export const connect = async (options: Options, env: Env): Promise<Connection> =
   }
   if (stack !== undefined) return connectToStack(stack, options, env);
   const baseUrl = url ?? LOCAL_URL;
-  if (!URL.canParse(baseUrl)) throw usageError(`--url must be a URL (got '${baseUrl}').`);
+  // `localhost:8787` is a URL too, of the scheme `localhost`.
+  if (!(/^https?:/i.test(baseUrl) && URL.canParse(baseUrl)))
+    throw usageError(`--url must begin with http:// or https:// (got '${baseUrl}').`);
   return connectTo(baseUrl, options, env);
 };

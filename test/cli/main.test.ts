@@ -311,6 +311,15 @@ describe('errors', () => {
     expect(err).toMatch(/^No response from http:\/\/127\.0\.0\.1:9/);
   });
 
+  test.each(['localhost:8787', '127.0.0.1:8787', 'ftp://router.test', 'http://'])(
+    'the address %s is an invalid command, and nothing is sent or signed',
+    async (url) => {
+      const { code, out, err } = await runCli(['projects', '--url', url]);
+      expect({ code, out }).toEqual({ code: 2, out: '' });
+      expect(err).toContain(`--url must begin with http:// or https:// (got '${url}').`);
+    },
+  );
+
   test('the hint of the client is appended to a connection error', async () => {
     const client = createAdminClient({ baseUrl: 'http://127.0.0.1:9', hint: '\nLook elsewhere.' });
     await expect(client({ method: 'GET', path: '/projects' })).rejects.toThrow(
