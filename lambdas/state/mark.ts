@@ -1,8 +1,15 @@
 import { asArray, asRecord, asString, type Json, readJsonObject } from '../protocols/bytes/json.ts';
 import { type Edit, set, spliceText } from '../protocols/bytes/splice.ts';
 import type { SseMessage } from '../protocols/streams/sse.ts';
+import * as s from '../support/schema.ts';
 import { outputId } from './items.ts';
 
+/** What a request asks of the state. */
+export const Asked = s.object({
+  previous_response_id: s.optional(s.string),
+  background: s.optional(s.boolean),
+  store: s.optional(s.boolean),
+});
 /** Members of a response that only the state knows. */
 export type Marks = { store: boolean; previous_response_id: string | null; background: boolean };
 

@@ -14,11 +14,12 @@ import type { ResponseKey } from '../stores/response-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import { DO_NOT_RETRY, invalidRequest } from '../support/errors.ts';
 import { suffixOf } from '../support/ids.ts';
+import { parseWire } from '../support/schema.ts';
 import { type BackgroundDeps, startJob } from './background.ts';
 import { type History, readConversation } from './history.ts';
 import { inputItems, listOf } from './items.ts';
 import { createStateKeeper } from './keep.ts';
-import type { Marks } from './mark.ts';
+import { Asked, type Marks } from './mark.ts';
 import { type FindResponse, keyOf, pack } from './stored.ts';
 
 /** What a request asks of the state. */
@@ -31,17 +32,16 @@ type Asks = {
 
 const isReference = (item: unknown): boolean => asRecord(item)?.type === 'item_reference';
 
-/** Undefined of a request that is complete in itself. */
+/** Undefined of a request that is complete in itself. @throws ApiError 400 */
 const readAsks = (
   { body }: Pick<Call, 'body'>,
   mode: Exclude<StateMode, 'off'>,
 ): Asks | undefined => {
-  const { previous_response_id, background, store, input } = asRecord(body) ?? {};
-  const previous = asString(previous_response_id) || undefined;
-  const isBackground = background === true;
-  const isStored = store === true || (store == null && (mode === 'default' || isBackground));
+  const { previous_response_id: id, background, store } = parseWire(Asked, body);
+  const [previous, isBackground] = [id || undefined, background === true];
+  const isStored = store ?? (mode === 'default' || isBackground);
   const isAsked = isStored || isBackground || previous !== undefined;
-  return isAsked || asArray(input).some(isReference)
+  return isAsked || asArray(asRecord(body)?.input).some(isReference)
     ? { previous, isBackground, isStored }
     : undefined;
 };

@@ -201,6 +201,28 @@ describe('stored responses', () => {
     expect((await scanTables(fleet.tablesUrl())).answers).toBe('[]');
   });
 
+  test('a request whose wish for state is of another type is a 400, not a response without it', async () => {
+    const { create, call, upstream } = await start();
+    const { json: first } = await create();
+    for (const [fields, message] of [
+      [{ previous_response_id: { id: first.id } }, 'previous_response_id: must be a string.'],
+      [{ background: 'true' }, 'background: must be a boolean.'],
+      [{ store: 1 }, 'store: must be a boolean.'],
+    ] as const) {
+      const [param] = Object.keys(fields);
+      const asked = await create(fields);
+      expect({ status: asked.status, ...errorOf(asked) }).toMatchObject({
+        ...{ status: 400, message, param },
+      });
+      const body = { model: 'vendor/model', input: 'hi', ...fields };
+      const counted = await call('POST', '/v1/responses/input_tokens', { body });
+      expect(errorOf(counted)).toMatchObject({ message });
+    }
+    const nulls = { previous_response_id: null, background: null, store: null };
+    expect((await create(nulls)).status).toBe(200);
+    expect(upstream.calls).toHaveLength(2);
+  });
+
   test('a plan that stores what is asked for stores nothing of a request without "store": true', async () => {
     const { create, fleet } = await start('asked');
     expect((await create()).json.store).toBe(false);
