@@ -1,4 +1,8 @@
 import { expect, test } from 'vitest';
+import { hashKey } from '../../lambdas/keys/api-key.ts';
+import { holdAt } from '../../lambdas/metering/budgets.ts';
+import type { Budget } from '../../lambdas/stores/budget-store.ts';
+import { MINUTE_MS } from '../../lambdas/support/clock.ts';
 import { testModels } from '../metering/test-models.ts';
 import { startLab } from '../support/fleet-lab.ts';
 import { answer, status } from '../support/fleet-upstream.ts';
@@ -78,6 +82,29 @@ test('a stage with a key keeps users, sessions and agents as hashes only, the sa
   expect([user, session]).toEqual([first.user, first.session]);
   const tables = JSON.stringify(await lab.fleet.readTables());
   expect(tables).not.toMatch(/ann@a\.test|session-1|planner/);
+});
+
+test('the budget of a user is that of its hash on a stage with a key, and a key that cannot be read is a 503', async () => {
+  let readKey = async () => 'stage-key';
+  const lab = await startLab([answer], { readWhoKey: () => readKey() });
+  const { keys, budgets } = lab.fleet.stores;
+  const first = await explained(lab, (await ask(lab, NAMES)).headers['x-request-id']);
+  const budget: Budget = {
+    ...{ scope: 'user', id: `project/${first.user}`, name: first.user, project: 'project' },
+    ...{ period: 'total', max: 1, isPaused: false, setBy: 'operator', setAt: lab.clock.now() },
+  };
+  await budgets.setBudget(budget, holdAt(budget, lab.clock.now()));
+  await keys.changeKey(hashKey(lab.fleet.key), { budgets: ['user'] });
+  lab.clock.advance(10 * MINUTE_MS);
+  expect((await ask(lab, { 'x-router-user': 'bob' })).status).toBe(200);
+  const denied = await ask(lab, NAMES);
+  expect(denied.status, denied.text).toBe(402);
+  expect(denied.text).toContain(first.user);
+  expect(denied.text).not.toContain('ann@a.test');
+  readKey = () => Promise.reject(new Error('unavailable'));
+  const unknown = await ask(lab, NAMES);
+  expect([unknown.status, unknown.headers['retry-after']]).toEqual([503, '1']);
+  expect(unknown.text).toContain('The budget could not be checked.');
 });
 
 test('a stage whose key cannot be read keeps neither users nor their hashes', async () => {
