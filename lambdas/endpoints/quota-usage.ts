@@ -46,7 +46,7 @@ const daysIn = (query: Query): { from: string; to: string } | undefined => {
   const since = instantIn(query, 'since');
   const until = instantIn(query, 'until');
   if (since === undefined) {
-    if (until === undefined) return undefined;
+    if ((until ?? query.by) === undefined) return undefined;
     throw invalidRequest('since: missing.', { param: 'since' });
   }
   // Without an end: to today, wherever the clock of the history is.

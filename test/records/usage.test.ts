@@ -87,6 +87,7 @@ describe('the history of a project', () => {
     ['?since=yesterday', 'since: must be a day'],
     ['?since=2026-02-30', 'since: must be a day'],
     ['?until=2026-01-01', 'since: missing'],
+    ['?by=day', 'since: missing'],
     ['?since=2026-01-02&until=2026-01-01', 'since: must be before until'],
     ['?since=2020-01-01&until=2026-01-01', 'at most 400 days'],
     ['?since=2026-01-01&by=project', 'by: must be day, model, key'],
