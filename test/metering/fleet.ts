@@ -1,14 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import type { LocalOptions, LocalRouter } from '../../local/start.ts';
 import { type DynamoRouter, startOnDynamo } from '../support/dynamo-stores.ts';
 import { watchLine } from '../support/leak-watch.ts';
 import { type LogLine, parseLine } from '../support/log-line.ts';
+import { sharedScript } from '../support/shared-bundle.ts';
 import type { ServerMessage, ServerOrder } from './server-process.ts';
 import { testModels } from './test-models.ts';
-
-const ENTRY = fileURLToPath(new URL('server-process.ts', import.meta.url));
 
 export type Server = { url: string; process: ChildProcess };
 
@@ -30,7 +28,7 @@ const start = async (
   order: ServerOrder,
   { lines, nodeOptions }: { lines: Fleet['lines']; nodeOptions: string[] },
 ): Promise<Server> => {
-  const process = fork(ENTRY, { execArgv: nodeOptions });
+  const process = fork(sharedScript('test/metering/server-process.ts'), { execArgv: nodeOptions });
   const ready = new Promise<string>((resolve, reject) => {
     process.on('message', (message: ServerMessage) => {
       if ('url' in message) resolve(message.url);

@@ -12,21 +12,39 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildSync } from 'esbuild';
 import { type Bundled, type BundleOptions, bundle } from '../../lib/bundle/bundle.ts';
 import { sharedFolder } from '../house/leftovers.ts';
 
-const SOURCES = ['lambdas', 'lib/bundle'].map((path) =>
-  fileURLToPath(new URL(`../../${path}`, import.meta.url)),
-);
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const SOURCES = ['lambdas', 'lib/bundle', 'local', 'test/metering', 'test/support'];
 
 /** When a source was last changed, for tests that run again while the sources are edited. */
 const changedAt = (): number => {
-  const times = SOURCES.flatMap((folder) =>
+  const times = SOURCES.map((path) => join(ROOT, path)).flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map(
       (name) => statSync(join(folder, name)).mtimeMs,
     ),
   );
   return times.reduce((one, other) => Math.max(one, other));
+};
+
+/** A folder that is filled once for all files and workers of a run that use it by the same name. */
+const sharedOutput = (name: unknown, fill: (outdir: string) => void): string => {
+  const hash = createHash('sha256').update(JSON.stringify([name, changedAt()]));
+  const folder = join(sharedFolder(), `bundle-${hash.digest('hex').slice(0, 16)}`);
+  if (existsSync(folder)) return folder;
+  mkdirSync(sharedFolder(), { recursive: true });
+  const outdir = mkdtempSync(join(sharedFolder(), 'build-'));
+  fill(outdir);
+  try {
+    renameSync(outdir, folder);
+  } catch (error) {
+    // Another worker was faster.
+    rmSync(outdir, { recursive: true });
+    if (!existsSync(folder)) throw error;
+  }
+  return folder;
 };
 
 /**
@@ -37,14 +55,7 @@ export const sharedBundle = (
   options: Pick<BundleOptions, 'entry' | 'fileName' | 'credentials'>,
   catalog?: string,
 ): Bundled => {
-  const name = JSON.stringify([options, catalog, changedAt()]);
-  const folder = join(
-    sharedFolder(),
-    `bundle-${createHash('sha256').update(name).digest('hex').slice(0, 16)}`,
-  );
-  if (!existsSync(folder)) {
-    mkdirSync(sharedFolder(), { recursive: true });
-    const outdir = mkdtempSync(join(sharedFolder(), 'build-'));
+  const folder = sharedOutput([options, catalog], (outdir) => {
     const file = join(outdir, 'models.json');
     if (catalog !== undefined) writeFileSync(file, catalog);
     const { sources } = bundle({
@@ -53,18 +64,28 @@ export const sharedBundle = (
       ...(catalog !== undefined && { catalog: file }),
     });
     writeFileSync(join(outdir, 'sources.json'), JSON.stringify(sources));
-    try {
-      renameSync(outdir, folder);
-    } catch (error) {
-      // Another worker was faster.
-      rmSync(outdir, { recursive: true });
-      if (!existsSync(folder)) throw error;
-    }
-  }
+  });
   const sources: Bundled['sources'] = JSON.parse(
     readFileSync(join(folder, 'sources.json'), 'utf8'),
   );
   return { folder, file: join(folder, options.fileName ?? 'index.cjs'), sources };
+};
+
+/**
+ * One file with the script at `path` from the root and all that it imports, built once as a bundle is: a process of it starts with
+ * a third of the CPU of one that loads the sources.
+ */
+export const sharedScript = (path: string): string => {
+  const banner = `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);`;
+  const folder = sharedOutput(path, (outdir) => {
+    buildSync({
+      entryPoints: [join(ROOT, path)],
+      outfile: join(outdir, 'script.mjs'),
+      ...{ bundle: true, platform: 'node', format: 'esm', logLevel: 'error' },
+      banner: { js: banner },
+    });
+  });
+  return join(folder, 'script.mjs');
 };
 
 const LOOPBACK = /http:\/\/127\.0\.0\.1:\d+/g;
