@@ -88,7 +88,7 @@ export const createOwn =
     const open = async (): Promise<Reply> => {
       try {
         const reply = await runOn(unit).catch((error: unknown) => {
-          // The dead owner may have refunded its unit, and died before it released the claim.
+          // Of a dead owner that refunded its unit, in a minute that the meter has closed since.
           if (error instanceof UnitSettled && unit.requestId !== owner) return runOnAnother();
           throw error;
         });

@@ -94,6 +94,24 @@ test('a repeat takes over a failed request whose claim was not released, for one
   expect([again.status, await fleet.charged()]).toEqual([200, 1]);
 });
 
+test('a repeat takes over a failed request whose minute the meter has closed since, for one unit and without a 503', async () => {
+  const bench = await startWithFaults();
+  const { ask, proxy, upstream, fleet, clock } = bench;
+  upstream.state.refusesNext = 1;
+  proxy.decide(() => (upstream.calls.length > 0 ? 'throttled' : 'none'));
+  expect((await passing(bench, ask({ stream: false }))).status).toBe(502);
+  proxy.decide(() => 'none');
+  for (const minutes of [3, 6, 9]) {
+    clock.advance(3 * 60_000);
+    await passing(bench, ask({ idempotencyKey: null, stream: false }));
+    await expect.poll(() => fleet.charged()).toBe(minutes / 3);
+  }
+  const again = await passing(bench, ask({ stream: false, router: 1 }));
+  expect([again.status, await fleet.charged()]).toEqual([200, 4]);
+  const repeated = await ask({ stream: false });
+  expect([repeated.text, await fleet.charged()]).toEqual([again.text, 4]);
+});
+
 test('a repeat takes over the last unit of a quota from a process that is not heard of for 30 seconds', async () => {
   const bench = await startWithFaults();
   const { ask, lastCall, proxy, untilCalls, upstream, fleet, clock } = bench;
