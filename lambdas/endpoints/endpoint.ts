@@ -63,8 +63,6 @@ export type Keeper = {
   /** Passes a stream on while recording it; its end waits for the store. A failure is not stored. */
   keepStream(messages: MessageBatches, cost: Cost): MessageBatches;
   keepWhole(reply: EncodedReply, cost: Cost): Promise<EncodedReply>;
-  /** Whether the response is stored. */
-  isKept(): boolean;
 };
 
 /** What a route does. Endpoints return values; only http/ writes. @throws ApiError */

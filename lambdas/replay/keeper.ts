@@ -42,7 +42,7 @@ export const createKeeper = (parts: {
   log: Log;
   keepMs: number;
   hasEventIds: boolean;
-}): Keeper => {
+}): Keeper & { /** Whether the response is stored. */ isKept(): boolean } => {
   const { id, owner, recording, protocol, answers, clock, log, keepMs } = parts;
   const number = parts.hasEventIds ? createNumbering(owner) : (message: SseMessage) => message;
   let isKept = false;

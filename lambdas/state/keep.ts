@@ -35,7 +35,6 @@ export const createStateKeeper = (
     return { ...reply, json: markWhole(json, UNSTORED) };
   };
   return {
-    isKept: () => next?.isKept() ?? false,
     keepStream: (messages, cost) => {
       const kept = keep(messages);
       return next ? next.keepStream(kept, cost) : kept;
