@@ -38,6 +38,7 @@ const Packed = z.tuple([
   z.object({
     filename: z.string(),
     size: z.number(),
+    unpackedSize: z.number(),
     files: z.array(z.object({ path: z.string() })),
   }),
 ]);
@@ -91,6 +92,13 @@ const FAMILIES = {
 
 test('the tarball has no dependencies and no sources, and is below 2 MB', () => {
   expect(tarball.size).toBeLessThan(2_000_000);
+  const page = readFileSync(join(root, 'docs/local.md'), 'utf8');
+  const stated = /\(([\d.]+) MB to download, ([\d.]+) MB on the disk\)/.exec(page);
+  for (const [index, size] of [tarball.size, tarball.unpackedSize].entries()) {
+    const share = (Number(stated?.[index + 1]) * 1e6) / size;
+    expect(share).toBeGreaterThan(0.8);
+    expect(share).toBeLessThan(1.25);
+  }
   const installed = readdirSync(join(home, 'node_modules')).filter((name) => !name.startsWith('.'));
   expect(installed).toEqual(['model-router']);
   const paths = tarball.files.map(({ path }) => path);
