@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { CONSOLE_API, isConsoleFile } from '../lambdas/admin/console.ts';
+import { CONSOLE_API, CONTRACT_PATH, isConsoleFile } from '../lambdas/admin/console.ts';
 import type { Identity } from '../lambdas/admin/roles.ts';
 import type { Delivered } from '../lambdas/http/read-event.ts';
 import { sha256Of } from '../lambdas/support/bytes.ts';
@@ -51,7 +51,7 @@ const isSecret = (given: string, secret: string): boolean =>
 const createRejectStranger =
   (secret: string) =>
   ({ path, headers }: RequestHead): ApiError | undefined => {
-    if (!isAdminPath(path)) return undefined;
+    if (!isAdminPath(path) || path === CONTRACT_PATH) return undefined;
     const { authorization } = headers;
     if (!isSecret(secretIn(authorization), secret)) {
       return withHeaders(unauthenticated('This is for the operator: send the admin secret.'), {

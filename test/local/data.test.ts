@@ -178,5 +178,7 @@ describe('a router that listens beyond the loopback address', () => {
     expect(asked.headers.get('www-authenticate')).toMatch(/^Basic /);
     expect((await post(router, { messages: [{ role: 'user', content: 'hi' }] })).status).toBe(200);
     expect(await status('/v1/models')).toBe(401);
+    // The contract is the callers' too.
+    expect(await status('/openapi.json')).toBe(200);
   });
 });
