@@ -20,12 +20,18 @@ const SENT = readSse(
   ),
 ).map(({ data }) => JSON.parse(data));
 
-type Event = { type: string; item?: object; response?: { output?: object[] | undefined } };
+type Event = {
+  type: string;
+  item?: object | undefined;
+  response?: { output?: object[] | undefined } | undefined;
+};
 
 const atTheEnd = (output: object[] | undefined) => (event: Event) =>
   event.type === 'response.completed'
     ? { ...event, response: { ...event.response, output } }
     : event;
+/** A call that ends without the text that its deltas had. */
+const withoutText = (item: object) => ({ ...item, arguments: undefined });
 const isNoEnd = ({ type }: Event) => !type.endsWith('.done');
 
 /** What a server of the Responses API sends instead. */
@@ -34,6 +40,15 @@ const SERVERS: Record<string, (events: Event[]) => Event[]> = {
   'no list at the end': (events) => events.map(atTheEnd(undefined)),
   'an empty list at the end, and no item that is done': (events) =>
     events.filter(isNoEnd).map(atTheEnd([])),
+  'no arguments at the end': (events) =>
+    events.map((event) => ({
+      ...event,
+      item: event.item && event.type.endsWith('.done') ? withoutText(event.item) : event.item,
+      response: event.response && {
+        ...event.response,
+        output: event.response.output?.map(withoutText),
+      },
+    })),
 };
 /** A message that says nothing, and has no list for what it says. */
 const BARE = { id: 'msg_bare', type: 'message', role: 'assistant', status: 'completed' };

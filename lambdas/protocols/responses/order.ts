@@ -49,20 +49,24 @@ const begunAs = (item: Json): Json => {
   return type === 'function_call' ? { ...item, ...going, arguments: '' } : { ...item, ...going };
 };
 
-/** The list of an item's parts, if the item lacks it: clients read it and add to it without looking for it. */
-export const missingParts = (item: Json): Json | undefined => {
-  const name = { message: 'content', reasoning: 'summary' }[String(item.type)];
-  return name === undefined || Array.isArray(item[name]) ? undefined : { [name]: [] };
+/** What an item lacks and clients read without looking for it: the list of its parts, or the text of a call, which was `said`. */
+export const missingParts = (item: Json, said = ''): Json | undefined => {
+  const list = { message: 'content', reasoning: 'summary' }[String(item.type)];
+  if (list !== undefined) return Array.isArray(item[list]) ? undefined : { [list]: [] };
+  const { member } = ITEM_TEXTS[String(item.type)] ?? {};
+  return member === undefined || typeof item[member] === 'string' ? undefined : { [member]: said };
 };
 
-const withParts = (item: Json): Json => {
-  const parts = missingParts(item);
+const withParts = (item: Json, said?: string): Json => {
+  const parts = missingParts(item, said);
   return parts ? { ...item, ...parts } : item;
 };
 
-const withItemParts = (event: Json): Json => {
+/** `said`: the text of the open item, if the event ends it. */
+const withItemParts = (event: Json, said: string | undefined): Json => {
   const sent = asRecord(event.item);
-  const item = sent && withParts(sent);
+  const isEnd = event.type === 'response.output_item.done';
+  const item = sent && withParts(sent, isEnd ? said : undefined);
   return item === sent ? event : { ...event, item };
 };
 
@@ -177,7 +181,11 @@ export const createOrder = () => {
 
   /** Ends what is open, and says what only the end says. */
   const finish = (event: Json, sent: Json): Json => {
-    const items = asArray(sent.output).map((item) => withParts(asRecord(item) ?? {}));
+    const saidAt = (index: number) =>
+      index === output.length ? open?.text : textOf(output[index] ?? {});
+    const items = asArray(sent.output).map((item, index) =>
+      withParts(asRecord(item) ?? {}, saidAt(index)),
+    );
     items.slice(output.length).forEach((item) => {
       const index = output.length;
       end(index, item);
@@ -195,7 +203,7 @@ export const createOrder = () => {
 
   /** The events that belong before this one, and this one. */
   return (received: Json): Json[] => {
-    const event = withItemParts(received);
+    const event = withItemParts(received, open?.text);
     missing = [];
     const type = asString(event.type) ?? '';
     const index = asNumber(event.output_index);

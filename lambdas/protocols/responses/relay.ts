@@ -76,6 +76,10 @@ export const overlayOf = (
   const seals = blocks.flatMap((block) =>
     block.type === 'thinking' && block.signature !== undefined ? [sealThinking(block)] : [],
   );
+  const saidBy = ({ call_id }: Json): string | undefined => {
+    const call = blocks.find((block) => block.type === 'tool-call' && block.id === call_id);
+    return call?.type === 'tool-call' ? call.arguments : undefined;
+  };
   let count = 0;
   return {
     ...namesOf(value, meta, generation),
@@ -83,7 +87,7 @@ export const overlayOf = (
       output.length === 0
         ? encode().output
         : output.map((item) => ({
-            ...missingParts(asRecord(item) ?? {}),
+            ...missingParts(asRecord(item) ?? {}, saidBy(asRecord(item) ?? {})),
             ...(isSealed(item) && { encrypted_content: seals[count++] }),
           })),
   };
