@@ -4,7 +4,7 @@ import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { ChatCompletion, ChatError } from '../support/chat-schema.ts';
 import { MessagesError, WholeMessage } from '../support/messages-schema.ts';
 import { EndedResponse, ResponsesError } from '../support/responses-schema.ts';
-import { parseJson, readSse } from '../support/sse-text.ts';
+import { type Json, parseJson, readSse } from '../support/sse-text.ts';
 import { assertWellFormed } from '../support/translate.ts';
 import type { Answer } from './read-http.ts';
 
@@ -43,25 +43,49 @@ const expectRefusal = (path: string, { headers }: Answer, text: string) => {
 /** How an answer ended: a stream may say in its last words that it failed; a good one may be empty. */
 type Ending = 'good' | 'empty' | 'refused' | 'broken';
 
-const CONTENT =
-  /"(?:content|text|reasoning_content|refusal|thinking)":"[^"]|"(?:tool_calls|content)":\[\{|"content_block_start"/;
-const NATURAL_END = /"(?:finish_reason":"stop|stop_reason":"end_turn)"/;
 /** A whole response, or the one of a stream's last event. */
 const EMPTY_RESPONSE = /"output":\[\],.*"status":"completed"/;
 
-/** Without the members that a chat response carries unread: a misspelt `choices` may be one of them. */
-const choicesIn = (text: string): string => {
-  const bodies = text.startsWith('{') ? [text] : readSse(text).map(({ data }) => data);
-  return bodies
-    .filter((body) => body.startsWith('{'))
-    .map((body) => JSON.stringify(parseJson(body).choices))
-    .join('\n');
+/** What a body, whole or a part of a stream, adds to a response. */
+type Said = { hasContent: boolean; isCut: boolean };
+
+/** The ends at which a response may have no content. */
+const CUTS = ['length', 'content_filter', 'max_tokens', 'model_context_window_exceeded', 'refusal'];
+const isCut = (reason: unknown): boolean => CUTS.includes(String(reason));
+
+/** The members in which clients read a text, not those that a response carries unread. */
+const hasText = (holder: Json, ...names: string[]): boolean =>
+  names.some((name) => typeof holder[name] === 'string' && holder[name] !== '');
+
+const chatSays = ({ choices }: Json): Said[] =>
+  (choices as Json[]).map(({ delta, message = delta, finish_reason }) => {
+    const said = message as Json;
+    const isOther = [said.tool_calls, said.function_call, said.audio].some((one) => one != null);
+    const hasContent = isOther || hasText(said, 'content', 'reasoning_content', 'refusal');
+    return { hasContent, isCut: isCut(finish_reason) };
+  });
+
+const PROSE = ['text', 'thinking', 'redacted_thinking'];
+
+const messagesSay = (body: Json): Said[] => {
+  const { type, stop_reason, content, content_block, delta = {} } = body;
+  const blocks = type === 'message' ? content : type === 'content_block_start' && [content_block];
+  const hasBlock = ((blocks || []) as Json[]).some(
+    (block) => hasText(block, 'text', 'thinking') || !PROSE.includes(String(block.type)),
+  );
+  const added = delta as Json;
+  const hasDelta = type === 'content_block_delta' && hasText(added, 'text', 'thinking');
+  return [{ hasContent: hasBlock || hasDelta, isCut: isCut(stop_reason ?? added.stop_reason) }];
 };
 
 const goodOrEmpty = (path: string, text: string): Ending => {
   if (path === RESPONSES) return EMPTY_RESPONSE.test(text) ? 'empty' : 'good';
-  const shown = path === CHAT ? choicesIn(text) : text;
-  return NATURAL_END.test(shown) && !CONTENT.test(shown) ? 'empty' : 'good';
+  if (path !== CHAT && path !== MESSAGES) return 'good';
+  const bodies = text.startsWith('{') ? [text] : readSse(text).map(({ data }) => data);
+  const said = bodies
+    .filter((body) => body.startsWith('{'))
+    .flatMap((body) => (path === CHAT ? chatSays : messagesSay)(parseJson(body)));
+  return said.some((one) => one.hasContent || one.isCut) ? 'good' : 'empty';
 };
 
 const PROTOCOLS: Record<string, CallerProtocolName> = {

@@ -2,6 +2,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import * as z from 'zod';
+import { readAddress } from '../../lambdas/http/read-address.ts';
 import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { ChatCompletion, ChatError } from './chat-schema.ts';
 import { assertChatStream } from './chat-stream.ts';
@@ -35,18 +36,13 @@ const FAMILIES: Record<CallerProtocolName, Family> = {
 };
 const GENERATION = ['/v1/chat/completions', '/v1/messages', '/v1/responses'];
 
-const familyOf = (path: string): CallerProtocolName => {
-  if (path.startsWith('/v1/responses')) return 'responses';
-  return path.startsWith('/v1/messages') ? 'messages' : 'chat';
-};
-
 /** Of the vendor that the strict upstream is: a caller of its protocol gets its own members. */
 const isRelayed = ({ text }: Answer): boolean => text.includes(`"created_at":${CREATED_AT}`);
 
 /** @throws when an answer breaks the rules of the family that its path belongs to. */
 const assertShape = (answer: Answer) => {
   const { path, isContinued, status, headers, text } = answer;
-  const family = FAMILIES[familyOf(path)];
+  const family = FAMILIES[readAddress(path).protocol.name];
   if (status >= 400) {
     family.error.parse(JSON.parse(text));
     return;
