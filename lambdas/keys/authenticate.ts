@@ -8,6 +8,7 @@ import { type ApiError, retryLater, toApiError, unauthenticated } from '../suppo
 import type { Log } from '../support/log.ts';
 import { createLruCache } from '../support/lru-cache.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
+import { oncePer } from '../support/once-per.ts';
 import { hashKey, readCredential } from './api-key.ts';
 import { createCachedLookup } from './cached-lookup.ts';
 import { createUnknownKeyLimit } from './unknown-key-limit.ts';
@@ -234,8 +235,13 @@ export const createAuthenticate = (parts: {
     return { caller: callerOf(key.value, plan.value), isDue: key.isDue || plan.isDue };
   };
 
+  /** Once for the headers of a request whose body waits for its key, which asks twice. */
+  const hashOf = oncePer(new WeakMap<Record<string, string>, string>(), (headers) =>
+    hashKey(readCredential(headers)),
+  );
+
   return async (headers, source = '') => {
-    const hash = hashKey(readCredential(headers));
+    const hash = hashOf(headers);
     const known = lastKnown(hash);
     if (known && !known.isDue) return { caller: known.caller };
     const current = lookUp(hash, source);
