@@ -71,10 +71,12 @@ const createOnFailure = () => {
   };
 };
 
-const isPortInUse = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+const isOfListening = (error: unknown): error is NodeJS.ErrnoException =>
+  error instanceof Error &&
+  'syscall' in error &&
+  /^(?:listen|getaddrinfo)$/.test(`${error.syscall}`);
 
-/** @throws UsageError if the port is in use, or the user's catalog or secrets are invalid; DatabaseError */
+/** @throws UsageError if the port is in use or the address is not this machine's, or the user's catalog or secrets are invalid; DatabaseError */
 const start = async (options: CliOptions): Promise<LocalRouter> => {
   const { ownFiles, host, port, delayMs, adminSecret, data, otlp, receivers, mayReachInner } =
     options;
@@ -112,9 +114,11 @@ const start = async (options: CliOptions): Promise<LocalRouter> => {
     }
     return router;
   } catch (error) {
-    if (!isPortInUse(error)) throw error;
+    if (!isOfListening(error)) throw error;
     const next = `Choose another: ${PROGRAM.start} --port ${port + 1}`;
-    throw new UsageError(`Port ${port} is already in use. ${next}`, { cause: error });
+    const isUsed = error.code === 'EADDRINUSE';
+    const reason = isUsed ? `Port ${port} is already in use. ${next}` : `${error.message}.`;
+    throw new UsageError(reason, { cause: error });
   }
 };
 

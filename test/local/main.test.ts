@@ -120,6 +120,22 @@ test('a port in use ends the start with a one-line error and exit code 1', async
   });
 });
 
+test.each([
+  ['192.0.2.1', 'listen EADDRNOTAVAIL: '],
+  ['router.invalid', 'getaddrinfo E'],
+])(
+  'the address %s, which is not this machine, ends the start with a one-line error',
+  async (host, reason) => {
+    const child = start(['--json', '--host', host], { MODEL_ROUTER_ADMIN_SECRET: 'x'.repeat(16) });
+    expect(await failedStart(child)).toEqual({
+      stderr: expect.stringMatching(`^${reason}.*${host}\\.\\n$`),
+      stdout: '',
+      code: 1,
+      signal: null,
+    });
+  },
+);
+
 const BEDROCK = {
   ...modelOn([
     {
