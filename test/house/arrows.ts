@@ -7,7 +7,7 @@ import * as z from 'zod';
 const fromRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const CRUISER = fromRoot('node_modules/dependency-cruiser/bin/dependency-cruiser.mjs');
 const CONFIG = fromRoot('.dependency-cruiser.cjs');
-export const FOLDERS = ['bin', 'cli', 'console', 'lib', 'lambdas', 'local', 'test', 'bench'];
+const FOLDERS = ['bin', 'cli', 'console', 'lib', 'lambdas', 'local', 'test', 'bench'];
 
 const Report = z.object({
   summary: z.object({
@@ -28,8 +28,8 @@ export type Arrows = {
  * Checks the imports of the source tree in `root` against .dependency-cruiser.cjs. A tree without
  * modules is a violation: with an unsupported compiler the tool finds no module and so no violation.
  */
-export const checkArrows = (root: string, checked = FOLDERS): Arrows => {
-  const folders = checked.filter((folder) => existsSync(join(root, folder)));
+export const checkArrows = (root: string): Arrows => {
+  const folders = FOLDERS.filter((folder) => existsSync(join(root, folder)));
   if (folders.length === 0) return { modules: 0, violations: [NOTHING_FOUND] };
   const run = spawnSync(
     process.execPath,

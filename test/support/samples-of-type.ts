@@ -39,10 +39,17 @@ const given = (values: Values, path: string): { value: unknown } | undefined => 
 /** The forms to choose from: objects and lists, if there are any. */
 const isRich = (form: Form): boolean => Boolean(form.members || itemOf(form));
 
+/** Forms are read once, and chosen from in each value. */
+const knownChoices = new WeakMap<Form[], Form[]>();
+
 const choicesOf = (forms: Form[]): Form[] => {
+  const known = knownChoices.get(forms);
+  if (known) return known;
   const present = forms.filter((form) => !isNull(form));
   const rich = present.filter(isRich);
-  return rich.length > 0 ? rich : present;
+  const choices = rich.length > 0 ? rich : present;
+  knownChoices.set(forms, choices);
+  return choices;
 };
 
 /** Makes values in which every union has its next form each time. */

@@ -105,6 +105,14 @@ export type Step = {
   target: WireTarget;
 };
 
+const escapes = new Map<string, string>();
+
+const escapeOf = (one: string): string => {
+  const known = escapes.get(one) ?? `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  escapes.set(one, known);
+  return known;
+};
+
 /** The text of a request, with numbers and members of arguments as they are written, and other characters escaped or not. */
 const textFor = (from: CallerProtocolName, turns: Exchange[], step: Step, isEscaped: boolean) => {
   const body = { model: 'vendor/model', ...BODIES[from](turns), ...step.members };
@@ -114,12 +122,7 @@ const textFor = (from: CallerProtocolName, turns: Exchange[], step: Step, isEsca
     /"@arguments ((?:[^"\\]|\\.)*)"/g,
     (_, args: string) => JSON.parse(`"${args}"`),
   );
-  return isEscaped
-    ? text.replaceAll(
-        /[^\x20-\x7e]/g,
-        (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
-      )
-    : text;
+  return isEscaped ? text.replaceAll(/[^\x20-\x7e]/g, escapeOf) : text;
 };
 
 const joined = (bytes: Bytes): string =>
