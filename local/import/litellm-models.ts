@@ -26,6 +26,17 @@ type Parts = { source: Source; config: Config; env: Env; table: Table };
 const MAX_TIMEOUT_MS = 300_000;
 const FREE: Facts = { input_cost_per_token: 0, output_cost_per_token: 0 };
 const TEXT_MODE = /^(?:chat|responses|completion)$/;
+/** Names of models that generate no text, by mode, where neither the configuration nor a table (`--models`) states one. */
+const OTHER_MODES: Record<string, RegExp> = {
+  embedding: /embed/i,
+  rerank: /rerank/i,
+  moderation: /moderation/i,
+  audio_transcription: /whisper|transcribe/i,
+  audio_speech: /\btts\b/i,
+  image_generation: /dall-e|gpt-image|imagen|stable-diffusion/i,
+};
+const modeByName = (model: string): string =>
+  Object.keys(OTHER_MODES).find((mode) => OTHER_MODES[mode]?.test(model)) ?? 'chat';
 const LABEL = /^[\w.-]{1,80}$/;
 
 /** Reads `os.environ/NAME` from the environment, as LiteLLM does. */
@@ -112,7 +123,7 @@ const createReadDeployment = (parts: Parts, noCounterpart: Note[]) => {
   };
   /** Undefined, with a note, if it is not of text or cannot be called. */
   const readAddress = (params: Params, facts: Facts[], path: PropertyKey[]) => {
-    const mode = facts.find((source) => source.mode)?.mode ?? 'chat';
+    const mode = facts.find((source) => source.mode)?.mode ?? modeByName(params.model);
     const region = readValue(params.aws_region_name, [...path, 'aws_region_name']);
     const address = TEXT_MODE.test(mode)
       ? addressOf({

@@ -365,6 +365,37 @@ test.each<[string, unknown, string]>([
   expect(ended.err).toContain(`models.json:${error}`);
 });
 
+test('models that generate no text by their names are listed, where nothing states their mode', async () => {
+  const others = {
+    embedding: 'text-embedding-3-small',
+    rerank: 'rerank-v3.5',
+    moderation: 'omni-moderation-latest',
+    audio_transcription: 'whisper-1',
+    audio_speech: 'gpt-4o-mini-tts',
+    image_generation: 'dall-e-3',
+  };
+  const file = join(newFolder(), 'models.yaml');
+  const names = ['gpt-4o', 'claude-sonnet-4-5', ...Object.values(others)];
+  const entries = names.map(
+    (name) => `- model_name: ${name}
+  litellm_params: { model: openai/${name} }
+`,
+  );
+  writeFileSync(
+    file,
+    `model_list:
+${entries.join('')}`,
+  );
+  const { code, out } = await runImport(['litellm', file, '--out', newFolder(), '--json']);
+  expect(code).toBe(0);
+  const { noCounterpart } = JSON.parse(out);
+  expect(noCounterpart.map(({ reason }: { reason: string }) => reason)).toEqual(
+    Object.entries(others).map(
+      ([mode, name]) => `openai/${name}: mode ${mode}, and the router serves text generation only`,
+    ),
+  );
+});
+
 test('a folder that cannot be created ends the import with the reason', async () => {
   const below = join(newFolder(), 'file');
   writeFileSync(below, '');
