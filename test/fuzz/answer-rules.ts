@@ -43,9 +43,6 @@ const expectRefusal = (path: string, { headers }: Answer, text: string) => {
 /** How an answer ended: a stream may say in its last words that it failed; a good one may be empty. */
 type Ending = 'good' | 'empty' | 'refused' | 'broken';
 
-/** A whole response, or the one of a stream's last event. */
-const EMPTY_RESPONSE = /"output":\[\],.*"status":"completed"/;
-
 /** What a body, whole or a part of a stream, adds to a response. */
 type Said = { hasContent: boolean; isCut: boolean };
 
@@ -78,13 +75,29 @@ const messagesSay = (body: Json): Said[] => {
   return [{ hasContent: hasBlock || hasDelta, isCut: isCut(stop_reason ?? added.stop_reason) }];
 };
 
+/** A whole response, or an event that has one. Reasoning that is not shown is in its seal. */
+const responseSays = ({ response, ...body }: Json): Said[] => {
+  const { output, status } = (response ?? body) as Json;
+  const hasContent = ((output ?? []) as Json[]).some(({ type, content, summary }) => {
+    const parts = (type === 'reasoning' ? summary : content) as Json[] | undefined;
+    return parts?.some((part) => hasText(part, 'text', 'refusal')) ?? true;
+  });
+  return [{ hasContent, isCut: status === 'incomplete' }];
+};
+
+const SAYS: Record<string, (body: Json) => Said[]> = {
+  [CHAT]: chatSays,
+  [MESSAGES]: messagesSay,
+  [RESPONSES]: responseSays,
+};
+
 const goodOrEmpty = (path: string, text: string): Ending => {
-  if (path === RESPONSES) return EMPTY_RESPONSE.test(text) ? 'empty' : 'good';
-  if (path !== CHAT && path !== MESSAGES) return 'good';
+  const says = SAYS[path];
+  if (!says) return 'good';
   const bodies = text.startsWith('{') ? [text] : readSse(text).map(({ data }) => data);
   const said = bodies
     .filter((body) => body.startsWith('{'))
-    .flatMap((body) => (path === CHAT ? chatSays : messagesSay)(parseJson(body)));
+    .flatMap((body) => says(parseJson(body)));
   return said.some((one) => one.hasContent || one.isCut) ? 'good' : 'empty';
 };
 
