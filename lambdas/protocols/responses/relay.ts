@@ -86,10 +86,13 @@ export const overlayOf = (
     output:
       output.length === 0
         ? encode().output
-        : output.map((item) => ({
-            ...missingParts(asRecord(item) ?? {}, saidBy(asRecord(item) ?? {})),
-            ...(isSealed(item) && { encrypted_content: seals[count++] }),
-          })),
+        : output.map((sent) => {
+            const item = asRecord(sent) ?? {};
+            return {
+              ...missingParts(item, saidBy(item)),
+              ...(isSealed(item) && { encrypted_content: seals[count++] }),
+            };
+          }),
   };
 };
 
