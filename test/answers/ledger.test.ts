@@ -9,7 +9,7 @@ import {
 } from '../support/generation-upstream.ts';
 import { CANARIES } from '../support/leak-watch.ts';
 import { isWithin, leavesOf, objectsOf, withoutLeaves } from '../support/leaves.ts';
-import { modelOn, targetAt } from '../support/models.ts';
+import { modelOf } from '../support/models.ts';
 import { chatWire } from '../support/request-wires/chat.ts';
 import { messagesWire } from '../support/request-wires/messages.ts';
 import { responsesWire } from '../support/request-wires/responses.ts';
@@ -35,12 +35,7 @@ const unknownMembers = ({ url, body }: { url: string; body: Json }) => {
 
 beforeAll(async () => {
   upstream = await startGenerationUpstream(unknownMembers);
-  const models = WIRES.map((protocol) =>
-    modelOn([targetAt(upstream.url, { protocol, upstream: protocol })], {
-      id: `vendor/${protocol}`,
-      vision: true,
-    }),
-  );
+  const models = WIRES.map((protocol) => modelOf(protocol, upstream.url, { vision: true }));
   fleet = await startFleet({ models, clock: systemClock, secret: CANARIES.upstreamKey });
 });
 afterAll(async () => {

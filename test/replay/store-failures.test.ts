@@ -82,13 +82,19 @@ test('a write of a finished response whose answer is lost is repeated and kept',
   expect([upstream.calls.length, await fleet.charged()]).toEqual([1, 1]);
 });
 
-test('a repeat takes over a failed request whose claim was not released, for one unit and without a 503', async () => {
-  const bench = await startWithFaults();
-  const { ask, proxy, upstream, fleet, clock } = bench;
+/** A request fails, and its claim is not released. */
+const failUnreleased = async (bench: Awaited<ReturnType<typeof startWithFaults>>) => {
+  const { ask, proxy, upstream } = bench;
   upstream.state.refusesNext = 1;
   proxy.decide(() => (upstream.calls.length > 0 ? 'throttled' : 'none'));
   expect((await passing(bench, ask({ stream: false }))).status).toBe(502);
   proxy.decide(() => 'none');
+};
+
+test('a repeat takes over a failed request whose claim was not released, for one unit and without a 503', async () => {
+  const bench = await startWithFaults();
+  const { ask, fleet, clock } = bench;
+  await failUnreleased(bench);
   clock.advance(31_000);
   const again = await passing(bench, ask({ stream: false, router: 1 }));
   expect([again.status, await fleet.charged()]).toEqual([200, 1]);
@@ -96,11 +102,8 @@ test('a repeat takes over a failed request whose claim was not released, for one
 
 test('a repeat takes over a failed request whose minute the meter has closed since, for one unit and without a 503', async () => {
   const bench = await startWithFaults();
-  const { ask, proxy, upstream, fleet, clock } = bench;
-  upstream.state.refusesNext = 1;
-  proxy.decide(() => (upstream.calls.length > 0 ? 'throttled' : 'none'));
-  expect((await passing(bench, ask({ stream: false }))).status).toBe(502);
-  proxy.decide(() => 'none');
+  const { ask, fleet, clock } = bench;
+  await failUnreleased(bench);
   for (const minutes of [3, 6, 9]) {
     clock.advance(3 * 60_000);
     await passing(bench, ask({ idempotencyKey: null, stream: false }));

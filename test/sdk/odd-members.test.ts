@@ -6,7 +6,7 @@ import { ChatCompletion } from '../support/chat-schema.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { CANARIES } from '../support/leak-watch.ts';
 import { WholeMessage } from '../support/messages-schema.ts';
-import { modelOn, targetAt } from '../support/models.ts';
+import { modelOf } from '../support/models.ts';
 import { readSse } from '../support/sse-text.ts';
 import { assertWellFormed } from '../support/translate.ts';
 
@@ -144,7 +144,7 @@ beforeAll(async () => {
     }),
   );
   const models = (['chat', 'messages'] as const).map((protocol) =>
-    modelOn([targetAt(upstream.url, { protocol, upstream: protocol })], { id: `on/${protocol}` }),
+    modelOf(protocol, upstream.url, { id: `on/${protocol}` }),
   );
   fleet = await startFleet({ models, clock: systemClock, secret: CANARIES.upstreamKey });
 });

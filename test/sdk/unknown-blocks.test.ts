@@ -9,7 +9,7 @@ import { systemClock } from '../../lambdas/support/clock.ts';
 import { type Listening, listen } from '../../local/loopback.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { CANARIES } from '../support/leak-watch.ts';
-import { modelOn, targetAt } from '../support/models.ts';
+import { modelOf } from '../support/models.ts';
 
 const USAGE = { input_tokens: 3, output_tokens: 5 };
 const MESSAGE = {
@@ -61,7 +61,7 @@ beforeAll(async () => {
     }),
   );
   const models = (['chat', 'messages'] as const).map((protocol) =>
-    modelOn([targetAt(upstream.url, { protocol, upstream: protocol })], { id: `on/${protocol}` }),
+    modelOf(protocol, upstream.url, { id: `on/${protocol}` }),
   );
   fleet = await startFleet({ models, clock: systemClock, secret: CANARIES.upstreamKey });
 });

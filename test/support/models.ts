@@ -26,3 +26,14 @@ export const modelOn = (targets: Target[], extra: Partial<Model> = {}): Model =>
   targets,
   ...extra,
 });
+
+/** A model on one target, which is called as the protocol says. */
+export const modelOf = (
+  protocol: Target['protocol'],
+  url: string,
+  extra: Partial<Model> = {},
+): Model =>
+  modelOn([targetAt(url, { protocol, upstream: protocol })], {
+    id: `vendor/${protocol}`,
+    ...extra,
+  });

@@ -1,5 +1,6 @@
 import ts from 'typescript';
 import { omitUndefined } from '../../lambdas/support/omit-undefined.ts';
+import { oncePer } from '../../lambdas/support/once-per.ts';
 import { exportedType, type Place } from './type-declarations.ts';
 import { type Form, formsOf, formsOfFound, isNull, itemOf } from './type-forms.ts';
 
@@ -40,17 +41,11 @@ const given = (values: Values, path: string): { value: unknown } | undefined => 
 const isRich = (form: Form): boolean => Boolean(form.members || itemOf(form));
 
 /** Forms are read once, and chosen from in each value. */
-const knownChoices = new WeakMap<Form[], Form[]>();
-
-const choicesOf = (forms: Form[]): Form[] => {
-  const known = knownChoices.get(forms);
-  if (known) return known;
+const choicesOf = oncePer(new WeakMap<Form[], Form[]>(), (forms) => {
   const present = forms.filter((form) => !isNull(form));
   const rich = present.filter(isRich);
-  const choices = rich.length > 0 ? rich : present;
-  knownChoices.set(forms, choices);
-  return choices;
-};
+  return rich.length > 0 ? rich : present;
+});
 
 /** Makes values in which every union has its next form each time. */
 const createSampler = (values: Values) => {

@@ -13,6 +13,7 @@ import type {
 import { callerProtocols, upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
 import { stripForeignThinking } from '../../lambdas/protocols/thinking/origin.ts';
 import type { Bytes } from '../../lambdas/support/bytes.ts';
+import { oncePer } from '../../lambdas/support/once-per.ts';
 import { encodeJson } from '../../lambdas/upstreams/send.ts';
 import {
   itemsOf,
@@ -105,13 +106,10 @@ export type Step = {
   target: WireTarget;
 };
 
-const escapes = new Map<string, string>();
-
-const escapeOf = (one: string): string => {
-  const known = escapes.get(one) ?? `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  escapes.set(one, known);
-  return known;
-};
+const escapeOf = oncePer(
+  new Map<string, string>(),
+  (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
+);
 
 /** The text of a request, with numbers and members of arguments as they are written, and other characters escaped or not. */
 const textFor = (from: CallerProtocolName, turns: Exchange[], step: Step, isEscaped: boolean) => {

@@ -7,7 +7,7 @@ import {
   startGenerationUpstream,
 } from '../../support/generation-upstream.ts';
 import { CANARIES } from '../../support/leak-watch.ts';
-import { modelOn, targetAt } from '../../support/models.ts';
+import { modelOf } from '../../support/models.ts';
 import { send } from '../../support/send.ts';
 
 type From = 'chat' | 'messages' | 'responses';
@@ -202,10 +202,7 @@ let upstream: GenerationUpstream;
 beforeAll(async () => {
   upstream = await startGenerationUpstream();
   const models = (['chat', 'messages', 'responses'] as const).map((protocol) =>
-    modelOn([targetAt(upstream.url, { protocol, upstream: protocol })], {
-      id: `vendor/${protocol}`,
-      vision: true,
-    }),
+    modelOf(protocol, upstream.url, { vision: true }),
   );
   const clock = createCountingClock(Date.UTC(2026, 10, 22, 12));
   fleet = await startFleet({ models, clock, secret: CANARIES.upstreamKey });
