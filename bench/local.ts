@@ -22,6 +22,8 @@ const WARM_MS = 3_000;
 const WARM_UP_MS = { young: WARM_MS, warm: 30_000 };
 const MAIN = fileURLToPath(new URL('../local/main.ts', import.meta.url));
 const NAMES = ['whole, 20 events, pass-through', 'agent body 250 KB, chat to chat'];
+/** Of a process that serves nothing smaller: what V8 learns of its first requests stays. */
+const AGENT_ALONE = 'agent body 400 KB, messages to messages';
 
 type Router = Target & { pid: number };
 
@@ -107,6 +109,12 @@ try {
   writeFileSync(secrets, JSON.stringify({ bench: 'upstream' }));
   const files = ['--catalog', catalog, '--secrets', secrets];
   print(['', 'CPU, us', '1 s of a core', 'requests/s', 'p50 added, ms', 'p99 added, ms']);
+  const alone = await startRouter(files, []);
+  for (const current of CASES.filter(({ name }) => name === AGENT_ALONE)) {
+    await repeat(alone, current, WARM_UP_MS.warm);
+    await measure(`in memory, alone: ${current.name}`, alone, upstream, current);
+  }
+  process.kill(alone.pid, 'SIGKILL');
   const kinds = { 'in memory': [], '--data': ['--data', join(folder, 'data')] };
   for (const [name, args] of Object.entries(kinds)) {
     const router = await startRouter(files, args);

@@ -5,6 +5,7 @@ import { readHttpEndpoint } from './env.ts';
 import { createAcceptsBody } from './keys/authenticate.ts';
 import { authenticate, handler } from './router.ts';
 import { systemClock } from './support/clock.ts';
+import { allocateYoung } from './web/heap.ts';
 import { startServer } from './web/server.ts';
 
 /** The router as a plain HTTP server: a Lambda Web Function, or any other place that runs Node. */
@@ -16,6 +17,8 @@ const start = async (): Promise<void> => {
     clock: systemClock,
     randomBytes,
   });
+  // Before, Node would no longer use the code that it caches of its own modules.
+  allocateYoung();
   // A Web Function has a second from here. Later responses are cut in mid-chunk: clients see it.
   process.once('SIGTERM', () => {
     server.drain().finally(() => process.exit(0));

@@ -4,6 +4,7 @@ import { DEFAULT_RUNBOOK_URL } from '../lambdas/env.ts';
 import type { LogFields } from '../lambdas/log-events.ts';
 import { systemClock, withTimeout } from '../lambdas/support/clock.ts';
 import type { Log } from '../lambdas/support/log.ts';
+import { allocateYoung } from '../lambdas/web/heap.ts';
 import { banner } from './banner.ts';
 import { openFolder } from './database/folder.ts';
 import { DatabaseError } from './database/item-database.ts';
@@ -142,6 +143,7 @@ const run = async (): Promise<void> => {
     return;
   }
   const router = await start(options);
+  allocateYoung();
   closeOnSignal(router);
   const { baseUrl, key } = router;
   print(options.json ? JSON.stringify({ baseUrl, key }) : banner(router));
