@@ -17,7 +17,7 @@ const start = async (): Promise<void> => {
     clock: systemClock,
     randomBytes,
   });
-  // Before, Node would no longer use the code that it caches of its own modules.
+  // Before, Node would no longer use the code that it has cached of its modules.
   allocateYoung();
   // A Web Function has a second from here. Later responses are cut in mid-chunk: clients see it.
   process.once('SIGTERM', () => {
