@@ -5,6 +5,7 @@ import type { RefusedRequest, RequestRecord, Who } from '../stores/record-store.
 import { mergeDescending } from '../support/async-lists.ts';
 import { DAY_MS } from '../support/clock.ts';
 import { notFound } from '../support/errors.ts';
+import { requestIdIn } from '../support/ids.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { MAX_RECORD_DAYS } from '../tables.ts';
 import { keptRange } from './input.ts';
@@ -102,8 +103,9 @@ export const requestHandlers = ({ records, projects, keys, clock }: OperationPar
   }) satisfies Operation<'requests.list'>;
 
   const find = (async ({ parameters: { request = '' }, identity }) => {
-    const read = async (id: string): Promise<Listed | undefined> =>
-      (await records.findRecord(id, request)) ?? records.findRefused(id, request);
+    const requestId = requestIdIn(request);
+    const read = async (project: string): Promise<Listed | undefined> =>
+      (await records.findRecord(project, requestId)) ?? records.findRefused(project, requestId);
     const found = await Promise.all((await allSeenBy(identity)).map(read));
     const listed = found.find((one) => one !== undefined);
     if (listed) {

@@ -11,6 +11,7 @@ import { publicRefused } from '../records/public-refused.ts';
 import type { RecordStore } from '../stores/record-store.ts';
 import { DAY_MS } from '../support/clock.ts';
 import { invalidRequest, notFound, retryLater } from '../support/errors.ts';
+import { requestIdIn } from '../support/ids.ts';
 import { isEmpty, omitUndefined } from '../support/omit-undefined.ts';
 import type { Cancellations } from './cancellations.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -85,7 +86,8 @@ export const createCancel = ({
   cancellations,
   ...parts
 }: Metered & { cancellations: Cancellations }): Endpoint =>
-  free(parts, async ({ caller, pathParameter: id = '' }) => {
+  free(parts, async ({ caller, pathParameter = '' }) => {
+    const id = requestIdIn(pathParameter);
     const status = await mapStoreErrors(() => cancellations.cancel(caller, id));
     if (!status) throw notFound('No running generation of this project has this id.');
     return { status: status === 'cancelled' ? 200 : 202, body: { id, object: 'request', status } };
@@ -98,7 +100,7 @@ const readRecords = <Found>(read: () => Promise<Found>): Promise<Found> =>
   });
 
 const NO_REQUEST =
-  'Request not found. The id is the x-request-id of a response of this project, of the last weeks, of a refused ' +
+  'Request not found. The id is the x-request-id or the id of a response of this project, of the last weeks, of a refused ' +
   'request the last seven days; of many refusals in a minute, the first ten of a key are kept.';
 
 /**
@@ -112,10 +114,11 @@ export const createExplainRequest = ({
   records: Pick<RecordStore, 'findRecord' | 'findSealKey' | 'findRefused' | 'listRecords'>;
 }): Endpoint =>
   free(parts, async ({ caller: { projectId }, pathParameter = '' }) => {
+    const id = requestIdIn(pathParameter);
     const found = await readRecords(async () => {
-      const record = await records.findRecord(projectId, pathParameter);
+      const record = await records.findRecord(projectId, id);
       if (record) return recordForCaller(record, await findTurnBefore(records, record));
-      const refused = await records.findRefused(projectId, pathParameter);
+      const refused = await records.findRefused(projectId, id);
       return refused && publicRefused(refused);
     });
     if (!found) throw notFound(NO_REQUEST);

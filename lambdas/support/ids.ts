@@ -76,6 +76,14 @@ export const isRequestId = (text: string): boolean =>
 export const requestTimeOf = (requestId: string): number | undefined =>
   requestId.startsWith(REQUEST_PREFIX) ? timeIn(suffixOf(requestId)) : undefined;
 
+const GENERATION = /^(?:chatcmpl-|msg_|resp_)([0-9A-Za-z]{24})$/;
+
+/** The id of the request that an id of its response names; any other text as it is. */
+export const requestIdIn = (id: string): string => {
+  const [, suffix] = GENERATION.exec(id) ?? [];
+  return suffix === undefined ? id : REQUEST_PREFIX + suffix;
+};
+
 export const suffixOf = (requestId: string): string => requestId.slice(REQUEST_PREFIX.length);
 
 /** Milliseconds since the epoch in base 62. */

@@ -35,16 +35,22 @@ const Explained = z.looseObject({
 
 type Asked = { model: string; stream?: boolean; path?: string; headers?: Record<string, string> };
 
-/** Sends one generation to its end and returns its id. */
-const ask = async ({ model, stream = false, path = '/v1/chat/completions', headers }: Asked) => {
+/** Sends one generation to its end and returns its id, and the response. */
+const askWhole = async ({
+  model,
+  stream = false,
+  path = '/v1/chat/completions',
+  headers,
+}: Asked) => {
   const turns = [{ role: 'user', content: `${CANARIES.prompt} say one two three four five` }];
   const conversation =
     path === '/v1/responses' ? { input: turns } : { max_tokens: 50, messages: turns };
   const body = { model, stream, ...conversation };
   const response = await post(router(), path, body, { ...(headers && { headers }) });
-  await response.text();
-  return response.headers.get('x-request-id') ?? '';
+  return { text: await response.text(), id: response.headers.get('x-request-id') ?? '' };
 };
+
+const ask = async (asked: Asked) => (await askWhole(asked)).id;
 
 const get = (path: string, key = router().key): Promise<Response> =>
   fetch(`${router().baseUrl}${path}`, { headers: { 'x-api-key': key } });
@@ -101,6 +107,19 @@ describe('an explained request', () => {
       const { input_tokens: input = 0, output_tokens: output = 0, cost_usd: cost } = record.usage;
       expect(input * output).toBeGreaterThan(0);
       expect(cost).toBeCloseTo((input * 0.6 + output * 2.2) / 1e6, 9);
+    },
+  );
+
+  test.each(['/v1/chat/completions', '/v1/messages', '/v1/responses'])(
+    'a request of %s is found by the id of its response, by its project and by operators alone',
+    async (path) => {
+      const { id, text } = await askWhole({ model: 'test/answers', path });
+      const ofResponse = z.object({ id: z.string() }).parse(JSON.parse(text)).id;
+      expect(ofResponse).not.toBe(id);
+      expect((await explained(ofResponse)).id).toBe(id);
+      expect((await get(`/v1/requests/${ofResponse}`, await foreignKey())).status).toBe(404);
+      const shown = await runCli(['requests', ofResponse, '--url', router().baseUrl]);
+      expect(shown.out).toContain(id);
     },
   );
 

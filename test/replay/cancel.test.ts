@@ -61,6 +61,17 @@ test.each(CALLER_PROTOCOLS)(
   },
 );
 
+test.each(['chatcmpl-', 'msg_', 'resp_'])(
+  'a generation is cancelled by the id of its response, which begins with %s',
+  async (prefix) => {
+    const { cancel, startStream } = await startRunning();
+    const { id, text } = await startStream();
+    const { status, text: reply } = await cancel(id.replace('req_', prefix));
+    expect([status, JSON.parse(reply)]).toMatchObject([200, { id }]);
+    expect(await text).toContain('The request was cancelled.');
+  },
+);
+
 test('a whole response that is cancelled is a 499 and free', async () => {
   const { ask, cancel, clock, fleet, lastCall, untilCalls } = await startRunning();
   const asked = ask({ stream: false });
