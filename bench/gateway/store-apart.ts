@@ -12,6 +12,7 @@ import { systemClock } from '../../lambdas/support/clock.ts';
 import { pooled } from '../../lambdas/support/ids.ts';
 import { createTelemetry } from '../../lambdas/telemetry/create-telemetry.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
+import { allocateYoung } from '../../lambdas/web/heap.ts';
 import { startServer } from '../../lambdas/web/server.ts';
 
 type Stores = Pick<
@@ -88,6 +89,8 @@ const handler = createRouter({
   clock: systemClock,
   randomBytes: pooled(randomBytes),
 });
+/** As the Web Function does. */
+allocateYoung();
 startServer({
   handler,
   ...readHttpEndpoint(process.env),
