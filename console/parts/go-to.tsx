@@ -20,11 +20,12 @@ const placesOf = (projects: Project[]): Place[] =>
     { title: `Usage of ${name}`, href: hrefOf('usage', { project: id }) },
   ]);
 
-const isId = (text: string): boolean => /^\s*(?:req_|key_|mrk_|chatcmpl-|msg_|resp_)/.test(text);
+const isOfRequest = (text: string): boolean => /^\s*(?:req_|chatcmpl-|msg_|resp_)/.test(text);
+const isId = (text: string): boolean => isOfRequest(text) || /^\s*(?:key|mrk)_/.test(text);
 
 /** The address of a request or a key by its id, of a key also by its beginning; undefined for any other text. @throws ApiFailure */
 const hrefOfId = async (api: Api, text: string): Promise<string | undefined> => {
-  if (/^(?:req_|chatcmpl-|msg_|resp_)/.test(text)) return hrefOf('requests', { id: text });
+  if (isOfRequest(text)) return hrefOf('requests', { id: text });
   if (!isId(text)) return undefined;
   const wanted = text.startsWith('mrk_') ? { start: text } : { id: text };
   const { data } = await api('keys.find', {}, wanted);

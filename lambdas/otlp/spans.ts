@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Attempt, RefusedRequest, RequestRecord } from '../stores/record-store.ts';
+import { RESPONSE_PREFIXES } from '../support/ids.ts';
 import { type Attribute, attributesOf, nanosOf, seconds } from './attributes.ts';
 
 /** Version of OpenTelemetry's GenAI conventions, which name what begins with `gen_ai.`; their schema's address. */
@@ -51,14 +52,8 @@ const statusOf = (error: string | undefined, message?: string) =>
     ? { code: STATUS_OK }
     : { code: STATUS_ERROR, message: message === undefined ? error : `${error}: ${message}` };
 
-/** How a protocol's answers write the id of a request. */
-const ANSWER_IDS: Record<string, string> = {
-  chat: 'chatcmpl-',
-  messages: 'msg_',
-  responses: 'resp_',
-};
 const answerIdOf = ({ id, protocol }: RequestRecord): string =>
-  id.replace(/^req_/, ANSWER_IDS[protocol] ?? '');
+  id.replace(/^req_/, RESPONSE_PREFIXES[protocol] ?? '');
 
 /** What the conventions say of a session: never a hash. */
 const conversationOf = ({ who }: RequestRecord): string | undefined =>

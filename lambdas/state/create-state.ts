@@ -7,6 +7,7 @@ import type { Json } from '../protocols/bytes/json.ts';
 import { set, spliceText } from '../protocols/bytes/splice.ts';
 import type { WebhookStore } from '../stores/webhook-store.ts';
 import { apiError, invalidRequest, notFound } from '../support/errors.ts';
+import { requestIdIn } from '../support/ids.ts';
 import { followResponse } from './follow.ts';
 import { readInput } from './history.ts';
 import { readInclude, shownItem } from './include.ts';
@@ -141,7 +142,7 @@ export const createState = (deps: StateDeps) => {
   };
 
   const cancel = ({ caller }: Call, id: string) =>
-    cancellations.cancel(caller, `req_${id.slice('resp_'.length)}`).catch(() => undefined);
+    cancellations.cancel(caller, requestIdIn(id)).catch(() => undefined);
 
   const cancelResponse: Endpoint = async (call) => {
     const found = await open(call);

@@ -76,12 +76,18 @@ export const isRequestId = (text: string): boolean =>
 export const requestTimeOf = (requestId: string): number | undefined =>
   requestId.startsWith(REQUEST_PREFIX) ? timeIn(suffixOf(requestId)) : undefined;
 
-const GENERATION = /^(?:chatcmpl-|msg_|resp_)([0-9A-Za-z]{24})$/;
+/** What a protocol's responses write for the prefix of their request's id. */
+export const RESPONSE_PREFIXES: Record<string, string> = {
+  chat: 'chatcmpl-',
+  messages: 'msg_',
+  responses: 'resp_',
+};
 
-/** The id of the request that an id of its response names; any other text as it is. */
+/** The id of the request that an id of its response names, which a vendor's may follow; any other text as it is. */
 export const requestIdIn = (id: string): string => {
-  const [, suffix] = GENERATION.exec(id) ?? [];
-  return suffix === undefined ? id : REQUEST_PREFIX + suffix;
+  const prefix = Object.values(RESPONSE_PREFIXES).find((one) => id.startsWith(one));
+  const [suffix = ''] = prefix === undefined ? [] : id.slice(prefix.length).split('_');
+  return SUFFIX.test(suffix) ? REQUEST_PREFIX + suffix : id;
 };
 
 export const suffixOf = (requestId: string): string => requestId.slice(REQUEST_PREFIX.length);

@@ -123,6 +123,12 @@ describe('an explained request', () => {
     },
   );
 
+  test("a message's id that a vendor's follows, as in answers with diagnostics, finds its request", async () => {
+    const id = await ask({ model: 'test/answers', path: '/v1/messages' });
+    const ofMessage = `${id.replace('req_', 'msg_')}_01AbCdEf`;
+    expect((await explained(ofMessage)).id).toBe(id);
+  });
+
   test('GET /v1/requests/{id} names each attempt of a request that failed over, with status and time', async () => {
     const { attempts, charged, timeline } = await explained(
       await ask({ model: 'test/fails-over' }),
