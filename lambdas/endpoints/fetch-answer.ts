@@ -4,6 +4,7 @@ import type { Target } from '../catalog/catalog.ts';
 import type { ResponseMeta } from '../protocols/generation.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
+import { isShownTo } from '../protocols/streams/event-writer.ts';
 import { originOf } from '../protocols/thinking/origin.ts';
 import type { FailedAttempt, Failover, Opened } from '../routing/failover.ts';
 import { isSecondChoice } from '../routing/order-targets.ts';
@@ -186,6 +187,7 @@ export const createFetchAnswer = (parts: {
         report(failed);
       },
       isOfCaller: (error: UpstreamError) => rejectedParameter(error, call.body) !== undefined,
+      isShown: isShownTo(request.extras.protocol),
       call: seat ? seat.before(attempt) : attempt,
     };
     return seat ? seat.open(() => failover.open(options)) : failover.open(options);

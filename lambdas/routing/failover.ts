@@ -2,7 +2,6 @@ import { classifyFailure, errorOfAll, tripRuleFor } from '#late/failures';
 import type { Target } from '../catalog/catalog.ts';
 import type { GenerationEvent } from '../protocols/generation.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
-import { isContent } from '../protocols/streams/event-writer.ts';
 import { createLruCache } from '../support/lru-cache.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import type { OpenBreaker } from './breakers/attempt.ts';
@@ -39,6 +38,8 @@ export type FailoverOptions = {
   onFailure: (failed: FailedAttempt) => void;
   /** Whether a failure is about a field of the caller, which no other target gets in another form. */
   isOfCaller: (failure: UpstreamError) => boolean;
+  /** Whether an event shows the caller a part of the response. */
+  isShown: (event: GenerationEvent) => boolean;
 };
 
 // --- retry budget ---
@@ -80,13 +81,16 @@ const MAX_ATTEMPTS = 3;
  * Reads until the first content and returns what it read.
  * @throws UpstreamError: another target may still be tried
  */
-const readFirstContent = async (batches: EventBatches): Promise<GenerationEvent[]> => {
+const readFirstContent = async (
+  batches: EventBatches,
+  isShown: FailoverOptions['isShown'],
+): Promise<GenerationEvent[]> => {
   const events: GenerationEvent[] = [];
   for (;;) {
     const { value, done } = await batches.next();
     if (done) return events;
     for (const event of value) events.push(event);
-    if (value.some(isContent)) return events;
+    if (value.some(isShown)) return events;
   }
 };
 
@@ -129,10 +133,14 @@ const isUncalled = (result: Result): boolean =>
 const createAttempt =
   (budget: ReturnType<typeof createRetryBudget>) =>
   /** Makes one attempt. @throws any error that is not an upstream's: a bug of the router */
-  async (call: Promise<EventBatches>, permit: Permit, projectId: string): Promise<Result> => {
+  async (
+    call: Promise<EventBatches>,
+    permit: Permit,
+    { projectId, isShown }: Pick<FailoverOptions, 'projectId' | 'isShown'>,
+  ): Promise<Result> => {
     try {
       const batches = await call;
-      const first = await readFirstContent(batches);
+      const first = await readFirstContent(batches, isShown);
       budget.succeeded(projectId);
       await permit({ kind: 'started' });
       if (!isEmptyAnswer(first)) {
@@ -215,7 +223,7 @@ export const createFailover = ({ breaker }: FailoverParts): Failover => {
     const next = candidatesOf(options, unavailable);
     for (let candidate = await next(); candidate; candidate = await next()) {
       const { target, permit } = candidate;
-      const result = await attempt(call(target), permit, projectId);
+      const result = await attempt(call(target), permit, options);
       attempts += Number(!isUncalled(result));
       if (result instanceof UpstreamError) {
         failures.push(result);

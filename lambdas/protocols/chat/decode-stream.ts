@@ -83,7 +83,11 @@ const createChoiceReader = (
   request: GenerationRequest,
   place?: Parameters<typeof createEventWriter>[0],
 ): ChoiceReader => {
-  const writer = createEventWriter({ mayBeEmpty: (request.stop ?? []).length > 0, ...place });
+  const writer = createEventWriter({
+    mayBeEmpty: (request.stop ?? []).length > 0,
+    caller: request.extras.protocol,
+    ...place,
+  });
   const message = createMessageReader(request, writer);
   let reason: FinishReason | undefined;
   return {

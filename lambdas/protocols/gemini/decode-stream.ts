@@ -51,7 +51,10 @@ const decodeFinishReason = (value: unknown): FinishReason | undefined => {
 
 /** Writes the parts of the one candidate that is asked for. */
 const createPartReader = (request: GenerationRequest) => {
-  const writer = createEventWriter({ mayBeEmpty: (request.stop ?? []).length > 0 });
+  const writer = createEventWriter({
+    mayBeEmpty: (request.stop ?? []).length > 0,
+    caller: request.extras.protocol,
+  });
   const uniqueId = createToolIds(request);
   const callerName = callerToolNames(request);
 

@@ -130,7 +130,10 @@ const createDeltaReader = (writer: EventWriter) => {
 
 /** Decodes content blocks, streamed or whole, by their wire index. */
 export const createBlockReader = (request: GenerationRequest) => {
-  const writer = createEventWriter({ mayBeEmpty: mayBeEmpty(request) });
+  const writer = createEventWriter({
+    mayBeEmpty: mayBeEmpty(request),
+    caller: request.extras.protocol,
+  });
   const deltas = createDeltaReader(writer);
   const uniqueId = createToolIds(request);
   const blocks = new Map<string, StartedBlock>();

@@ -65,7 +65,7 @@ const createCallReader = (request: GenerationRequest, writer: EventWriter) => {
 
 /** Decodes the items of a response's output, streamed or whole, by their place in it. */
 export const createItemReader = (request: GenerationRequest) => {
-  const writer = createEventWriter();
+  const writer = createEventWriter({ caller: request.extras.protocol });
   const calls = createCallReader(request, writer);
   const items = new Map<number, Item>();
   /** The indices of the items with an id. */

@@ -8,6 +8,7 @@ import type {
   GenerationEvent,
   Usage,
 } from '../generation.ts';
+import type { CallerProtocolName } from '../protocol-name.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
 
 /**
@@ -70,8 +71,16 @@ const trimLead = ({ head, text }: OpenBlock, delta: string): string =>
 const brokenToolIn = ({ head, text }: OpenBlock): string | undefined =>
   isJsonCall(head) && text !== '' && !isJsonObject(text) ? head.name : undefined;
 
+const opensWithContent = ({ type }: BlockHead): boolean => type !== 'text' && type !== 'thinking';
+
+/** Whether no caller of the protocol `caller` is shown anything of a block. */
+const isForeign = (head: BlockHead, caller: CallerProtocolName | undefined): boolean =>
+  head.type === 'native' && caller !== undefined && head.protocol !== caller;
+
+type Place = { output: Output; choice: number; caller: CallerProtocolName | undefined };
+
 /** The blocks that have started and not ended, numbered in the order of their start. */
-const createBlockEvents = (output: Output, choice: number) => {
+const createBlockEvents = ({ output, choice, caller }: Place) => {
   const blocks = new Map<string, OpenBlock>();
   /** Tool calls with new arguments since the complete ones were closed; only these are parsed again. */
   const changed = new Set<OpenBlock>();
@@ -93,7 +102,7 @@ const createBlockEvents = (output: Output, choice: number) => {
     const index = output.blocks++;
     blocks.set(key, { key, index, head, text: '' });
     if (head.type === 'tool-call') content.hasTools = true;
-    if (head.type === 'native' || head.type === 'tool-call') content.hasContent = true;
+    if (opensWithContent(head) && !isForeign(head, caller)) content.hasContent = true;
     const start = { type: 'block-start' as const, index, block: head };
     output.events.push(choice > 0 ? { ...start, choice } : start);
   };
@@ -152,17 +161,18 @@ const checkFinish = (reason: FinishReason, { hasTools, brokenTool }: Content): F
 };
 
 /**
- * `mayBeEmpty`: the request has stop sequences, one of which may come before any content. `choice`: which of several responses it
- * writes to an output.
+ * `caller`: whose native blocks are content; absent: those of every protocol. `mayBeEmpty`: the request has stop sequences,
+ * one of which may come before any content. `choice`: which of several responses it writes to an output.
  */
 export const createEventWriter = ({
   mayBeEmpty = false,
   choice = 0,
   output = createOutput(),
-} = {}): EventWriter => {
+  caller,
+}: Partial<Place> & { mayBeEmpty?: boolean } = {}): EventWriter => {
   let finished = false;
   const citations: Citation[] = [];
-  const { content, closeAll, indexOf, ...blocks } = createBlockEvents(output, choice);
+  const { content, closeAll, indexOf, ...blocks } = createBlockEvents({ output, choice, caller });
 
   const start = (usage?: Partial<Usage>) => {
     if (output.isStarted) return;
@@ -212,13 +222,17 @@ export const createEventWriter = ({
 export const withBody = (events: GenerationEvent[], body: Body): GenerationEvent[] =>
   events.map((event) => (event.type === 'finish' ? { ...event, body } : event));
 
-const opensWithContent = (event: GenerationEvent): boolean =>
-  event.type === 'block-start' && event.block.type !== 'text' && event.block.type !== 'thinking';
-
 /**
- * Whether an event shows the caller a part of the response. The one definition of first content: the
- * timer of an upstream and the failover between upstreams both end at it. The start of a text or thinking
- * block is not content, because providers send it at once and may be silent, or send pings, after it.
+ * Whether an event is a part of the response, at which the timer of an upstream ends. The start of a text or
+ * thinking block is not, because providers send it at once and may be silent, or send pings, after it.
  */
 export const isContent = (event: GenerationEvent): boolean =>
-  event.type === 'block-delta' || event.type === 'finish' || opensWithContent(event);
+  event.type === 'block-delta' ||
+  event.type === 'finish' ||
+  (event.type === 'block-start' && opensWithContent(event.block));
+
+/** Whether an event shows a caller of a protocol a part of the response, at which failover ends. */
+export const isShownTo =
+  (caller: CallerProtocolName) =>
+  (event: GenerationEvent): boolean =>
+    isContent(event) && !(event.type === 'block-start' && isForeign(event.block, caller));
