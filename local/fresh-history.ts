@@ -1,6 +1,7 @@
 import type { HistoryJob } from '../lambdas/history/history-job.ts';
-import type { RecordStore } from '../lambdas/stores/record-store.ts';
+import type { RecordStore, RequestRecord } from '../lambdas/stores/record-store.ts';
 import { type Clock, HOUR_MS, withTimeout } from '../lambdas/support/clock.ts';
+import { requestTimeOf } from '../lambdas/support/ids.ts';
 
 /** Records of other processes on the same tables are looked for after this time. */
 const FRESH_MS = 2_000;
@@ -46,13 +47,17 @@ export type InFlight = ReturnType<typeof createInFlight>;
 export const watchRecords = <Store extends Pick<RecordStore, 'putRecord' | 'putRefusals'>>(
   store: Store,
   { track }: InFlight,
-  onWrite: () => void,
+  onWrite: (record?: RequestRecord) => void,
 ): Store => ({
   ...store,
   putRecord: (record, revision) =>
-    track(() => store.putRecord(record, revision), record.startedAt).finally(onWrite),
-  putRefusals: (batch) => track(() => store.putRefusals(batch)).finally(onWrite),
+    track(() => store.putRecord(record, revision), record.startedAt).finally(() => onWrite(record)),
+  putRefusals: (batch) => track(() => store.putRefusals(batch)).finally(() => onWrite()),
 });
+
+/** Whether a request has the id of an earlier one, whose process was killed (replay/claim.ts). */
+const isTakenOver = ({ id, startedAt }: RequestRecord): boolean =>
+  (requestTimeOf(id) ?? startedAt) < startedAt - WRITE_MS;
 
 /**
  * Keeps the history of a local server up to date, in place of the schedule on AWS: one fold at a time, of the records
@@ -67,6 +72,8 @@ export const createFreshHistory = (clock: Clock) => {
   let changes = 0;
   let foldedAt = Number.NEGATIVE_INFINITY;
   let closedHour: number | undefined;
+  /** The days of records that began before what is settled, until a fold has read them. */
+  const unsettled = new Set<Pick<RequestRecord, 'projectId' | 'day'>>();
 
   /** Closes what has ended with the hour: periods and days. */
   const close = async (job: HistoryJob): Promise<void> => {
@@ -79,7 +86,10 @@ export const createFreshHistory = (clock: Clock) => {
   const start = (job: HistoryJob): void => {
     changes = 0;
     foldedAt = clock.now();
-    const fold = job.fold();
+    const known = [...unsettled];
+    const fold = job.fold().then(() => {
+      for (const day of known) unsettled.delete(day);
+    });
     // A read then shows the older figures with their age, and the next one tries again.
     folding = fold.catch(() => undefined);
     running = fold.then(() => close(job)).catch(() => undefined);
@@ -100,8 +110,11 @@ export const createFreshHistory = (clock: Clock) => {
     start: (job: HistoryJob): void => {
       history = job;
     },
+    isUnsettled: (projectId: string, day: string): boolean =>
+      [...unsettled].some((one) => one.projectId === projectId && one.day === day),
     /** Notes that a record was written. */
-    change: (): void => {
+    change: (record?: RequestRecord): void => {
+      if (record && isTakenOver(record)) unsettled.add(record);
       changes += 1;
       cancel ??= clock.after(DELAY_MS, () => {
         cancel = undefined;

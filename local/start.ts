@@ -234,6 +234,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     mayReachInner: options.mayReachInner,
     console: createLocalConsole(token),
     settledUntil: inFlight.settledUntil,
+    isUnsettled: fresh.isUnsettled,
     log,
     clock,
     randomBytes,

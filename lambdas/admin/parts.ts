@@ -70,6 +70,8 @@ export type AdminParts = Pick<
   randomBytes: RandomBytes;
   /** When the records of all earlier requests are written. @default an hour ago */
   settledUntil?: (() => number) | undefined;
+  /** Whether a day has got records that are older than that. @default none has */
+  isUnsettled?: ((projectId: string, day: string) => boolean) | undefined;
 };
 
 /** What its operations need. */

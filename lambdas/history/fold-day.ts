@@ -68,6 +68,8 @@ export type DayToFold = {
    * computed from all its entries, so that those that were later than that are counted too.
    */
   settledUntil?: number | undefined;
+  /** Whether an open day is computed from all its entries too, without `from`. */
+  isWhole?: boolean;
   isLate: Share['isLate'];
 };
 
@@ -75,7 +77,9 @@ export type DayToFold = {
 type Growing = {
   stored: FoldedRow | undefined;
   row: UsageRow;
+  /** What began before `until` is in `settled` already, and what begins before `bound` is from now on. */
   until: number;
+  bound: number;
   settled: RowPart;
   open: RowPart;
 };
@@ -93,12 +97,14 @@ const readStored = async ({ history }: Parts, { projectId, day }: DayToFold) => 
 const growingOf = (
   { keyId, meterId, model }: RowName,
   stored: FoldedRow | undefined,
-  { projectId, day, settledUntil }: DayToFold,
+  { projectId, day, settledUntil, isWhole }: DayToFold,
 ): Growing => {
-  const before = settledUntil === undefined ? undefined : stored?.settled;
+  const before = settledUntil === undefined || isWhole ? undefined : stored?.settled;
   const { until, ...settled } = before ?? { ...emptyPart(), until: Number.NEGATIVE_INFINITY };
   const row = { projectId, day, keyId, meterId, model, ...NO_USAGE, periods: {} };
-  return { stored, row, until, settled, open: emptyPart() };
+  // Another run may have settled it further.
+  const bound = Math.max(settledUntil ?? Number.POSITIVE_INFINITY, stored?.settled?.until ?? 0);
+  return { stored, row, until, bound, settled, open: emptyPart() };
 };
 
 /** The rows that the entries of a day add to, page by page: only their sums are kept. */
@@ -120,10 +126,7 @@ const readRows = async (parts: Parts, wanted: DayToFold) => {
     rows.set(key, growing);
     // A run that ended between its writes, or a faster one, has settled this row further than the day.
     if (time < growing.until) return;
-    addPart(
-      time < (settledUntil ?? Number.POSITIVE_INFINITY) ? growing.settled : growing.open,
-      part,
-    );
+    addPart(time < growing.bound ? growing.settled : growing.open, part);
   };
   for await (const entries of parts.records.readDay(projectId, day, from)) {
     if (wanted.isLate()) throw new DayTooLong(day);
@@ -150,11 +153,10 @@ const nextOf = (growing: Growing, settledUntil: number | undefined): FoldedRow |
   const isOpen = settledUntil !== undefined;
   const isSame = stored?.settled?.entries === (isOpen ? settled.entries : undefined);
   if (stored && isSame && JSON.stringify(stored.row) === JSON.stringify(row)) return undefined;
-  const until = Math.max(growing.until, settledUntil ?? 0);
   return {
     row,
     entries,
-    settled: isOpen ? { ...settled, until } : undefined,
+    settled: isOpen ? { ...settled, until: growing.bound } : undefined,
     version: (stored?.version ?? 0) + 1,
   };
 };

@@ -2,7 +2,7 @@ import type { HistoryProgress, HistoryStore } from '../stores/history-store.ts';
 import type { Project } from '../stores/project-store.ts';
 import type { RecordStore } from '../stores/record-store.ts';
 import { type Clock, DAY_MS, dayOf, daysBetween, HOUR_MS } from '../support/clock.ts';
-import { foldDay } from './fold-day.ts';
+import { type DayToFold, foldDay } from './fold-day.ts';
 import type { Share } from './share.ts';
 
 export type FoldParts = {
@@ -14,6 +14,8 @@ export type FoldParts = {
    * @default an hour ago
    */
   settledUntil?: (() => number) | undefined;
+  /** Whether a day has got records that are older than that: all of it is read again. @default none has */
+  isUnsettled?: ((projectId: string, day: string) => boolean) | undefined;
 };
 
 /** A record is written at most 15 minutes (an invocation) and a write's 15 after its start; clocks differ by less than the rest. */
@@ -43,6 +45,8 @@ type Fold = Pick<Share, 'isOver' | 'isLate'> & {
   now: number;
 };
 
+type Range = Pick<DayToFold, 'from' | 'settledUntil' | 'isWhole'>;
+
 /** Folds the open days of a project until it is over. Returns them, and the progress to be stored. */
 export const foldDays = async (
   parts: FoldParts,
@@ -62,16 +66,19 @@ export const foldDays = async (
   const days = openDays(progress, now);
   const settled = { ...progress.settled };
   const isLeft = (day: string) => settled[day] !== FOLDED;
+  const openRange = (day: string): Range =>
+    parts.isUnsettled?.(project.id, day)
+      ? { settledUntil: until, isWhole: true }
+      : { settledUntil: until, from: settled[day] };
   for (const [index, day] of days.filter(isLeft).entries()) {
     if (index > 0 && isOver()) {
       // Not as of now: days after this one are as they were.
       const foldedAt = (stored?.foldedAt ?? project.createdAt) + 1;
       return { days, next: { closedDay, foldedAt, settled, summedFrom }, isComplete: false };
     }
-    const from = settled[day];
-    const range = day <= closing ? {} : { from, settledUntil: until };
+    const range: Range = day <= closing ? {} : openRange(day);
     await foldDay(parts, { projectId: project.id, day, ...range, isLate });
-    settled[day] = day <= closing ? FOLDED : Math.max(until, from ?? until);
+    settled[day] = day <= closing ? FOLDED : Math.max(until, range.from ?? until);
   }
   const open = Object.entries(settled).filter(([day]) => day > closing);
   const next = { closedDay: closing, foldedAt: now, settled: Object.fromEntries(open), summedFrom };

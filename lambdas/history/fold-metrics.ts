@@ -13,30 +13,30 @@ export type MetricsFold = {
 
 const CLOSED: MetricsFold = { add: () => undefined, write: async () => true };
 
-type Day = { projectId: string; day: string; settledUntil?: number | undefined };
+/** As of a `DayToFold` (fold-day.ts). */
+type Day = { projectId: string; day: string; settledUntil?: number | undefined; isWhole?: boolean };
 
 /** Reads the metrics of a day before its entries are read, as its rows are (fold-day.ts). */
 export const openMetrics = async (
   history: Pick<HistoryStore, 'findMetrics' | 'putMetrics'>,
-  { projectId, day, settledUntil }: Day,
+  { projectId, day, settledUntil, isWhole }: Day,
 ): Promise<MetricsFold> => {
   const isClosing = settledUntil === undefined;
   const stored = await history.findMetrics(projectId, day);
   if (stored && stored.until === undefined && !isClosing) return CLOSED;
-  const { settled, until = Number.NEGATIVE_INFINITY } = isClosing
-    ? { settled: {} }
-    : { settled: {}, ...structuredClone(stored) };
+  const before = isClosing || isWhole ? undefined : structuredClone(stored);
+  const { settled, until = Number.NEGATIVE_INFINITY } = before ?? { settled: {} };
+  const bound = Math.max(settledUntil ?? Number.POSITIVE_INFINITY, stored?.until ?? 0);
   const open = {};
   return {
     add: (entry, part, time) => {
       if (time < until) return;
-      const isSettled = settledUntil === undefined || time < settledUntil;
-      addEntry(isSettled ? settled : open, entry, part);
+      addEntry(time < bound ? settled : open, entry, part);
     },
     write: async () => {
       const next = {
         ...{ projectId, day, settled, open },
-        until: isClosing ? undefined : Math.max(until, settledUntil),
+        until: isClosing ? undefined : bound,
         version: (stored?.version ?? 0) + 1,
       };
       const { version: _, ...before } = stored ?? { version: 0 };

@@ -40,7 +40,9 @@ const valuesOf = (who: Who, dimension: Dimension): string[] => {
 type Growing = {
   stored: SpentBy | undefined;
   top: TopValues;
+  /** As of a row (fold-day.ts). */
   until: number;
+  bound: number;
   /** Of tags. */
   names: Set<string>;
   hasMore: boolean;
@@ -49,16 +51,18 @@ type Growing = {
 type Stored = Pick<SpentBy, 'values' | 'other' | 'hasMore'>;
 const NOTHING: Stored = { values: [], other: [[], []], hasMore: false };
 
-type Day = { projectId: string; day: string; settledUntil?: number | undefined };
+/** As of a `DayToFold` (fold-day.ts). */
+type Day = { projectId: string; day: string; settledUntil?: number | undefined; isWhole?: boolean };
 
-const growingOf = (stored: SpentBy | undefined, isClosing: boolean): Growing => {
-  const before = isClosing ? undefined : stored;
+const growingOf = (stored: SpentBy | undefined, { settledUntil, isWhole }: Day): Growing => {
+  const before = settledUntil === undefined || isWhole ? undefined : stored;
   const top = before ? topOf(before) : { values: new Map(), other: noSums() };
   // Later entries are read again.
   for (const sums of [...top.values.values(), top.other]) sums.open = { ...NO_USAGE };
   const until = before?.until ?? Number.NEGATIVE_INFINITY;
   const names = new Set([...top.values.keys()].filter(isName));
-  return { stored, top, until, names, hasMore: before?.hasMore ?? false };
+  const bound = Math.max(settledUntil ?? Number.POSITIVE_INFINITY, stored?.until ?? 0);
+  return { stored, top, until, bound, names, hasMore: before?.hasMore ?? false };
 };
 
 const addTo = (growing: Growing, dimension: Dimension, value: string, more: Partial<ValueSums>) => {
@@ -86,18 +90,19 @@ const listed = (top: TopValues): Pick<SpentBy, 'values' | 'other'> => ({
 /** Reads the sums of a day by user, session, agent, client and tag before its entries are read, as its rows are (fold-day.ts). */
 export const openSpent = async (
   history: Pick<HistoryStore, 'findSpent' | 'putSpent'>,
-  { projectId, day, settledUntil }: Day,
+  wanted: Day,
 ) => {
-  const isClosing = settledUntil === undefined;
+  const { projectId, day } = wanted;
+  const isClosing = wanted.settledUntil === undefined;
   const all = new Map<Dimension, Growing>();
   await Promise.all(
     DIMENSIONS.map(async (dimension) => {
       const stored = await history.findSpent(projectId, day, dimension);
       const isClosed = stored !== undefined && stored.until === undefined;
-      if (isClosing || !isClosed) all.set(dimension, growingOf(stored, isClosing));
+      if (isClosing || !isClosed) all.set(dimension, growingOf(stored, wanted));
     }),
   );
-  const next = (dimension: Dimension, { stored, top, until, hasMore }: Growing) => {
+  const next = (dimension: Dimension, { stored, top, bound, hasMore }: Growing) => {
     const sums = { ...listed(toTop(top, dimension === 'tag' ? isName : undefined)), hasMore };
     const { values, other, hasMore: had }: Stored = stored ?? NOTHING;
     const before = { values, other, hasMore: had };
@@ -107,7 +112,7 @@ export const openSpent = async (
     return {
       ...{ projectId, day, dimension },
       ...sums,
-      until: isClosing ? undefined : Math.max(until, settledUntil),
+      until: isClosing ? undefined : bound,
       version: (stored?.version ?? 0) + 1,
     };
   };
@@ -115,9 +120,9 @@ export const openSpent = async (
     add: (record: RequestRecord, sums: Sums, time: number): void => {
       const { who } = record;
       if (who === undefined) return;
-      const isSettled = settledUntil === undefined || time < settledUntil;
       for (const [dimension, growing] of all) {
         if (time < growing.until) continue;
+        const isSettled = time < growing.bound;
         for (const value of valuesOf(who, dimension))
           addTo(growing, dimension, value, isSettled ? { settled: sums } : { open: sums });
       }
