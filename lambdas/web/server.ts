@@ -49,6 +49,8 @@ export type RunningServer = {
 
 /** As many as a platform delivers in an event; the router rejects a smaller body in the caller's protocol. */
 const MAX_BODY_BYTES = 6_291_456;
+/** Of a body that is not kept: few clients read a response before their body is sent, and none of them sends so much. */
+const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
 
 /** Timeouts of slow clients, in milliseconds. */
 const SLOW_CLIENTS = {
@@ -69,32 +71,55 @@ const LIMITS = {
   requireHostHeader: false,
 };
 
-/** The whole body, or undefined if it is over the limit. */
+const isTooLong = ({ headers }: IncomingMessage): boolean =>
+  Number(headers['content-length']) > MAX_BODY_BYTES;
+
+/** Whether the client sends no body until it gets a 100, which this one does not. */
+const isHeldBack = (request: IncomingMessage): boolean =>
+  request.headers.expect !== undefined && isTooLong(request);
+
+/** Closed at once, a connection is reset under a client that is still sending, before that has read its response. */
+const tooLong = (request: IncomingMessage): ApiError =>
+  invalidRequest('The request is over 6 MB.', {
+    status: 413,
+    ...(!request.complete && !isHeldBack(request) && { headers: { connection: 'keep-alive' } }),
+  });
+
+/** Consumes the body without keeping it. */
+const discardBody = (request: IncomingMessage): void => {
+  let size = 0;
+  request.on('data', (chunk: Buffer) => {
+    size += chunk.byteLength;
+    if (size > MAX_DISCARDED_BYTES) request.destroy();
+  });
+};
+
+/** The whole body, or undefined as soon as it is over the limit: the rest is discarded. */
 const readBody = (request: IncomingMessage): Promise<Buffer | undefined> =>
   // Without an iterator, which takes 30 us of CPU.
   new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    request.on('data', (chunk: Buffer) => {
+    const discard = () => {
+      request.off('data', keep);
+      chunks.length = 0;
+      discardBody(request);
+      resolve(undefined);
+    };
+    const keep = (chunk: Buffer) => {
       size += chunk.byteLength;
-      // An oversized body is still read to its end: few clients read a response before that.
       if (size <= MAX_BODY_BYTES) chunks.push(chunk);
-    });
-    request.on('end', () => {
-      resolve(size <= MAX_BODY_BYTES ? joinBytes(chunks) : undefined);
-    });
+      else discard();
+    };
+    request.on('data', keep);
+    if (isTooLong(request)) discard();
+    request.on('end', () => resolve(joinBytes(chunks)));
     const onClose = () => {
       if (!request.readableEnded) reject(new Error('The client disconnected.'));
     };
     if (request.destroyed) onClose();
     request.on('close', onClose);
   });
-
-/** Consumes the body without keeping it: few clients read a response before their body is sent. */
-const discardBody = (request: IncomingMessage): Buffer => {
-  request.resume();
-  return Buffer.alloc(0);
-};
 
 /** HTTP/1.1 requires a host. */
 const rejectWithoutHost = ({ httpVersion, headers }: IncomingMessage): ApiError | undefined =>
@@ -133,11 +158,13 @@ const createListener = (options: ServerOptions, { send }: HttpErrors) => {
       send(response, head.path, rejection);
       return;
     }
-    const body = (await acceptsBody(head)) ? await readBody(request) : discardBody(request);
+    const isRead = await acceptsBody(head);
+    if (!isRead) discardBody(request);
+    const body = isRead ? await readBody(request) : Buffer.alloc(0);
     const event = body && toEvent ? toEvent(request, body, startedAt) : 'itself';
     const received = body && (event === 'itself' ? { ...head, body } : event);
     if (!received) {
-      send(response, head.path, invalidRequest('The request is over 6 MB.', { status: 413 }));
+      send(response, head.path, tooLong(request));
       return;
     }
     await handler(received, response, {
@@ -171,6 +198,12 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   });
   server.timeout = limits.readTimeout;
   const drain = createDrain(server);
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    // What follows on the connection would be taken for the body that is not sent.
+    if (isHeldBack(request)) response.shouldKeepAlive = false;
+    else response.writeContinue();
+    server.emit('request', request, response);
+  });
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const { path } = splitTarget(request.url ?? '');
     const message = 'Only "Expect: 100-continue" is supported.';
