@@ -63,6 +63,8 @@ const chatSays = ({ choices }: Json): Said[] =>
   });
 
 const PROSE = ['text', 'thinking', 'redacted_thinking'];
+/** Clients read no text of a delta of another type. */
+const PROSE_DELTAS = ['text_delta', 'thinking_delta'];
 
 const messagesSay = (body: Json): Said[] => {
   const { type, stop_reason, content, content_block, delta = {} } = body;
@@ -71,7 +73,8 @@ const messagesSay = (body: Json): Said[] => {
     (block) => hasText(block, 'text', 'thinking') || !PROSE.includes(String(block.type)),
   );
   const added = delta as Json;
-  const hasDelta = type === 'content_block_delta' && hasText(added, 'text', 'thinking');
+  const isProse = type === 'content_block_delta' && PROSE_DELTAS.includes(String(added.type));
+  const hasDelta = isProse && hasText(added, 'text', 'thinking');
   return [{ hasContent: hasBlock || hasDelta, isCut: isCut(stop_reason ?? added.stop_reason) }];
 };
 

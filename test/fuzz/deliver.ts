@@ -20,6 +20,8 @@ export type Front = keyof typeof FRONTS;
 const createLine = () => {
   const written: Buffer[] = [];
   const line = new Duplex({
+    // Without a server no response hears of a drain, and one over 64 KB would wait for it.
+    writableHighWaterMark: 2 ** 30,
     read: () => undefined,
     write: (chunk: Buffer, _encoding, callback) => {
       written.push(chunk);
