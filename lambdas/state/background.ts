@@ -21,6 +21,8 @@ const LEASE_MS = 30_000;
 const PIECE_MS = 2_000;
 /** and the lease of a silent response is renewed after so many of those times. */
 const RENEW_EVERY = 4;
+/** Of the text that is left at the end; the response itself is stored without it, too. */
+const LAST_WRITES = 3;
 
 export type BackgroundDeps = {
   responses: ResponseStore;
@@ -92,11 +94,12 @@ const createPieces = ({ key, isStream }: Job, { responses, clock }: BackgroundDe
     add: (text: string) => {
       if (isStream) waiting.push(text);
     },
-    /** Stores the rest. */
+    /** Stores the rest: a piece that failed, what came after it, and one of both again. */
     end: async () => {
       await working;
       cancel();
-      while (!isOver && waiting.length > 0) await work();
+      const isLeft = () => !isOver && (piece !== '' || waiting.length > 0);
+      for (let writes = 0; writes < LAST_WRITES && isLeft(); writes += 1) await work();
       isOver = true;
     },
   };

@@ -5,7 +5,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { keyOf } from '../../lambdas/state/stored.ts';
 import type { ResponseStore } from '../../lambdas/stores/response-store.ts';
 import { StoreUnavailable } from '../../lambdas/stores/store-unavailable.ts';
-import { DAY_MS } from '../../lambdas/support/clock.ts';
+import { DAY_MS, systemClock } from '../../lambdas/support/clock.ts';
+import { openStores } from '../../local/local-stores.ts';
 import { startHeldUpstream } from '../replay/held-upstream.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
 import { type FleetOptions, startFleet } from '../support/fleet.ts';
@@ -14,6 +15,7 @@ import { passUntil } from '../support/pass-until.ts';
 import { heldIn, scanTables } from '../support/scan-tables.ts';
 import { checksAll } from '../support/seeds.ts';
 import { send } from '../support/send.ts';
+import { readSse } from '../support/sse-text.ts';
 import { tableCallsOf } from '../support/table-calls.ts';
 
 type Json = Record<string, unknown>;
@@ -369,5 +371,26 @@ describe('background responses', () => {
     expect((await create({ background: true, store: false })).status).toBe(400);
     const keyed = await create({ background: true }, { headers: { 'idempotency-key': 'a' } });
     expect(keyed.status).toBe(400);
+  });
+
+  test('the stream of a response whose last events could not be stored ends with the response as it is stored', async () => {
+    const own = openStores(systemClock).parts.openResponses;
+    const openResponses = (): ResponseStore => {
+      const store = own?.();
+      if (!store) throw new Error('The stores keep no responses.');
+      const putPiece = async () => {
+        throw new StoreUnavailable('canary');
+      };
+      return { ...store, putPiece };
+    };
+    const { create, get, clock } = await start('default', { openResponses, size: 1 });
+    const created = create({ background: true, stream: true });
+    const [, id] = /"id":"(resp_\w+)"/.exec((await passUntil(clock, created)).text) ?? [];
+    await expect.poll(async () => (await get(id)).json.status).toBe('completed');
+    const { text: followed } = await get(`${id}?stream=true&starting_after=3`);
+    const events = readSse(followed).map(({ data }) => JSON.parse(data) as Json);
+    expect(events).toEqual([
+      { type: 'response.completed', response: (await get(id)).json, sequence_number: 4 },
+    ]);
   });
 });
