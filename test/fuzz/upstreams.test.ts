@@ -114,12 +114,12 @@ test(
       examples: EMPTY,
       make: ({ sample, family, isStreamed, status, by, ...changes }) => {
         const body = mutateBytes(Buffer.from(sample.of.text), changes.body);
-        const framed = withKnownStops(frame(sample.of, body, status, by));
+        const framed = mutateBytes(frame(sample.of, body, status, by), changes.whole);
         return {
           family: familyFor(sample.of, family),
           from: sample.of.wire,
           isStreamed,
-          pieces: splitBytes(mutateBytes(framed, changes.whole), changes.splits),
+          pieces: splitBytes(withKnownStops(framed), changes.splits),
         };
       },
       act: ({ family, from, isStreamed, pieces }) => {
