@@ -165,6 +165,17 @@ describe('npm run admin', () => {
     expect(table.out).toMatch(/^MODEL.*\n\(none\) .*\n\(other\) .*\n?$/);
   });
 
+  test.each(['user', 'session', 'agent', 'client', 'tag:team'])(
+    'usage by %s of one key is a 400 that says why',
+    async (by) => {
+      const response = await fetch(`${router().baseUrl}/admin/usage?by=${by}&key=key_1`);
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({
+        error: { param: 'by', message: expect.stringContaining('by project, not by key') },
+      });
+    },
+  );
+
   test("statement prints a project's month by model and key, and that it is preliminary until the month is over", async () => {
     const { code, out } = await cli('statement', 'local', '--month', MONTH);
     expect(code).toBe(0);

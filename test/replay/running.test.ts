@@ -1,6 +1,8 @@
+import { PassThrough } from 'node:stream';
 import { text as readText } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { CALLER_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
+import { CANARIES } from '../support/leak-watch.ts';
 import { assertWellFormed } from '../support/translate.ts';
 import { passing, startReplayBench, textOf } from './replay-bench.ts';
 
@@ -60,6 +62,37 @@ test('a repeat with another body while the first request runs elsewhere gets a 4
   lastCall().finish();
   expect((await first).status).toBe(200);
 });
+
+test.each([true, false])(
+  'a repeat whose invocation ends before the first request does gets a 503 that says so, streamed %s',
+  async (stream) => {
+    const { fleet, ask, untilCalls, lastCall } = await startRunning();
+    const first = ask({ stream });
+    await untilCalls(1);
+    const content = `${CANARIES.prompt} hi`;
+    const turns = [{ role: 'user', content }];
+    const asked = { model: 'vendor/model', stream, max_tokens: 100_000, messages: turns };
+    const headers = {
+      'content-type': 'application/json',
+      ...{ 'x-api-key': fleet.key, 'idempotency-key': 'key-1' },
+    };
+    const request = {
+      ...{ method: 'POST', path: '/v1/chat/completions', query: {}, headers, source: '' },
+      body: JSON.stringify(asked),
+    };
+    const answer = new PassThrough();
+    const said = readText(answer);
+    await fleet.handlers[1]?.(request, answer, { getRemainingTimeInMillis: () => 9_000 });
+    expect(await said).toContain('The first request with this Idempotency-Key is still running.');
+    lastCall().finish();
+    expect((await first).status).toBe(200);
+    expect(fleet.lines().filter(({ event }) => event === 'request')).toMatchObject([
+      { status: 503 },
+      { status: 200 },
+    ]);
+    expect(await fleet.charged()).toBe(1);
+  },
+);
 
 test('a stream that waits for another process has heartbeats from 10 s on', async () => {
   const bench = await startRunning();

@@ -35,7 +35,7 @@ const startLab = async (clock = systemClock) => {
       ),
       { id: `test/${id}` },
     );
-  const models = ['denied', 'waiting', 'stream', 'gauge', 'overtaken'].map((id) =>
+  const models = ['denied', 'waiting', 'stream', 'gauge', 'overtaken', 'left'].map((id) =>
     on(id, { quota }),
   );
   const catalog = [
@@ -51,6 +51,13 @@ const startLab = async (clock = systemClock) => {
   ];
   const { log, lines, series } = createRecordedTelemetry({ labels: labelsOf(catalog, 1_000) });
   let opened = 0;
+  /** What the next write of a queue waits for. */
+  let held: { reached: () => void; until: Promise<void> } | undefined;
+  const hold = () => {
+    const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    held = { reached: reached.resolve, until: released.promise };
+    return { reached: reached.promise, release: released.resolve };
+  };
   const stores = openStores(clock);
   const { openShares } = stores.parts;
   const router = await startLocal({
@@ -65,7 +72,17 @@ const startLab = async (clock = systemClock) => {
         ...(openShares && {
           openShares: () => {
             opened += 1;
-            return openShares();
+            const store = openShares();
+            return {
+              ...store,
+              writeQueue: async (...write) => {
+                const now = held;
+                held = undefined;
+                now?.reached();
+                await now?.until;
+                return store.writeQueue(...write);
+              },
+            };
           },
         }),
       },
@@ -105,6 +122,7 @@ const startLab = async (clock = systemClock) => {
     lines,
     series,
     opened: () => opened,
+    hold,
     usage: async (key: string) => {
       const response = await fetch(`${router.baseUrl}/v1/usage`, { headers: { 'x-api-key': key } });
       return (await response.json()) as { period: { used: number } };
@@ -196,6 +214,20 @@ describe('the capacity that a target declares', () => {
   test('a request that its plan lets wait is served when there is room', async () => {
     const both = await Promise.all([lab.ask('waiting', 'waits'), lab.ask('waiting', 'waits')]);
     expect(both.map(({ status }) => status)).toEqual([200, 200]);
+  });
+
+  test('a request whose client leaves while its turn is written gives its part of the quota back', async () => {
+    const { reached, release } = lab.hold();
+    const leaving = new AbortController();
+    const left = lab.ask('left', 'now', 2 * HALF, {}, { signal: leaving.signal });
+    left.catch(() => undefined);
+    await reached;
+    leaving.abort();
+    const ended = () => lab.lines.filter((line) => line.includes('"model":"test/left"'));
+    await expect.poll(() => ended().length).toBe(1);
+    release();
+    expect((await lab.ask('left', 'now', 2 * HALF)).status).toBe(200);
+    expect(lab.provider.log).toHaveLength(1);
   });
 
   test('a request above the whole quota gets 413 and is not sent', async () => {

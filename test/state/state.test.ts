@@ -264,6 +264,22 @@ test('a store that fails costs no response: it is sent, states that it is not st
   expect(await fleet.charged()).toBe(2);
 });
 
+test('a conversation over 5.5 MB with what is stored of it gets 413, and its provider is not called', async () => {
+  const { create, call, upstream, fleet } = await start('default', { onDynamo: false });
+  const large = 'word '.repeat(600_000);
+  const { json: first } = await create({ input: large });
+  const next = { previous_response_id: first.id, input: large };
+  const counted = { model: 'vendor/model', ...next };
+  for (const refused of [
+    await create(next),
+    await call('POST', '/v1/responses/input_tokens', { body: counted }),
+  ]) {
+    expect(refused.status).toBe(413);
+    expect(errorOf(refused).message).toMatch(/conversation is larger than 5\.5 MB/);
+  }
+  expect([upstream.calls.length, await fleet.charged()]).toEqual([1, 1]);
+});
+
 describe('background responses', () => {
   /** An invocation whose provider has been called, and which ends when the platform says so. */
   const invoke = async (remainingMs?: number) => {

@@ -1,8 +1,13 @@
-import { expect, test } from 'vitest';
+import { createServer } from 'node:http';
+import { expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
+import { openStores } from '../../../local/local-stores.ts';
+import { listen } from '../../../local/loopback.ts';
 import { testModels } from '../../metering/test-models.ts';
+import { CANARIES } from '../../support/leak-watch.ts';
 import { post, withRouter } from '../../support/local.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
+import { modelOn, targetAt } from '../../support/models.ts';
 
 const Incidents = z.object({
   of_requests: z.number(),
@@ -74,5 +79,43 @@ test('failures, figures of targets and filtered requests agree with the requests
     expect(Object.keys(z.looseObject({}).parse(await read('/overview')))).toEqual(
       expect.arrayContaining(['projects', 'plans', 'usage', 'near', 'failed']),
     );
+  });
+});
+
+test('a target that another environment holds off is an incident, though no request was read that it failed', async () => {
+  const clock = createManualClock(Date.parse('2026-11-22T10:00:00Z'));
+  const provider = createServer((_, response) => response.writeHead(500).end());
+  const { url, close } = await listen(provider);
+  onTestFinished(close);
+  const catalog = [modelOn([targetAt(url)])];
+  const secrets = { secret: CANARIES.upstreamKey };
+  const shared = openStores(clock);
+  const apart = openStores(clock);
+  const { breakers } = shared.parts;
+  const elsewhere = { ...apart, parts: { ...apart.parts, breakers } };
+  await withRouter({ clock, catalog, secrets, stores: elsewhere }, async (router) => {
+    // The failures of one project are its own.
+    for (const id of ['one', 'two', 'three', 'four']) {
+      await (await post(router, '/admin/projects', { id })).text();
+      const created = await post(router, `/admin/projects/${id}/keys`, { plan: 'local' });
+      const { key } = z.object({ key: z.string() }).parse(await created.json());
+      for (let turn = 0; turn < 5; turn += 1) {
+        const body = { model: 'vendor/model', messages: [{ role: 'user', content: 'say hi' }] };
+        await (await post(router, '/v1/chat/completions', body, { key })).text();
+      }
+    }
+  });
+  await withRouter({ clock, catalog, secrets, stores: shared }, async (router) => {
+    const response = await fetch(`${router.baseUrl}/admin/incidents`);
+    expect(Incidents.parse(await response.json())).toMatchObject({
+      of_requests: 0,
+      data: [
+        {
+          ...{ state: 'failing', whose_fault: 'provider', error: null, requests: 0, key_count: 0 },
+          what: 'The target is held off after failures that are not among the requests read.',
+          ...{ runbook: 'no-healthy-target', held_off_until: expect.any(String), since: null },
+        },
+      ],
+    });
   });
 });
