@@ -29,7 +29,14 @@ const addDelta = (block: Json, { type: _, citation, partial_json, ...delta }: Js
  */
 const createSum = () => {
   let sum: Json = {};
+  const content: Json[] = [];
+  /** The latest one of each index. */
   const blocks = new Map<unknown, Json>();
+
+  const start = (index: unknown, block: Json): void => {
+    content.push(block);
+    blocks.set(index, block);
+  };
 
   /** Of a block that the vendor runs itself; that of a call is in the canonical form. */
   const readInput = (block: Json): void => {
@@ -42,7 +49,7 @@ const createSum = () => {
       const { type, index, message, content_block, delta, usage, ...rest } = event;
       const block = blocks.get(index);
       if (type === 'message_start') sum = { ...asRecord(message), ...sum };
-      else if (type === 'content_block_start') blocks.set(index, { ...asRecord(content_block) });
+      else if (type === 'content_block_start') start(index, { ...asRecord(content_block) });
       else if (type === 'content_block_delta' && block) addDelta(block, asRecord(delta) ?? {});
       else if (type === 'message_delta') {
         const counts = { ...asRecord(sum.usage), ...asRecord(usage) };
@@ -50,8 +57,8 @@ const createSum = () => {
       }
     },
     value: (): Json => {
-      for (const block of blocks.values()) readInput(block);
-      return { ...sum, content: [...blocks.values()] };
+      content.forEach(readInput);
+      return { ...sum, content };
     },
   };
 };

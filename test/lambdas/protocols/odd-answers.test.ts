@@ -5,6 +5,7 @@ import { WholeMessage } from '../../support/messages-schema.ts';
 import {
   assertWellFormed,
   chatWire,
+  decode,
   LABEL,
   messagesWire,
   requestOf,
@@ -61,6 +62,23 @@ test('the input of a streamed tool call that begins as the text of an object is 
     { type: 'message_stop' },
   ];
   expect(await translate('messages', 'chat', messagesWire(events))).toEqual(AS_ARGUMENTS);
+});
+
+test('streamed blocks with one index are all in the whole response of a caller of the protocol', async () => {
+  const added = { type: 'time_travel', id: 'a', to: { year: 1999 } };
+  const events = [
+    { type: 'message_start', message: { ...MESSAGE, content: [], stop_reason: null } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hi' } },
+    { type: 'content_block_start', index: 0, content_block: added },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 7 } },
+    { type: 'message_stop' },
+  ];
+  const request = requestOf('messages', { stream: false });
+  const decoded = await decode(upstreamProtocols.messages, messagesWire(events), request);
+  const { content } = JSON.parse(await wholeFor('messages', decoded.events, request));
+  expect(content).toEqual([{ type: 'text', text: 'Hi' }, added]);
 });
 
 test.each([[[]], [{}], [7], [true]])(
