@@ -33,16 +33,25 @@ const signatureOf = (model: string) =>
 
 type Round = { id: string; path: string; result: string };
 
-/** As many rounds of tools as make about `bytes`: results of 1 to 8 KB. */
-const roundsOf = (bytes: number): Round[] => {
+const addRound = (rounds: Round[], length: number): number => {
+  const result = CODE.slice(0, length).padEnd(length, ' ');
+  rounds.push({ id: `toolu_${rounds.length}`, path: `src/file-${rounds.length}.ts`, result });
+  return result.length + THOUGHT.length + 600;
+};
+
+/** As many rounds of tools as make about `bytes`: results of 1 to 8 KB. Each further step has one with a short result. */
+const roundsOf = (bytes: number, steps: number): Round[] => {
   const rounds: Round[] = [];
   for (let size = 0; size < bytes - 24_000; ) {
-    const result = CODE.slice(0, 1_000 + ((rounds.length * 1_700) % 7_000)).padEnd(1_000, ' ');
-    rounds.push({ id: `toolu_${rounds.length}`, path: `src/file-${rounds.length}.ts`, result });
-    size += result.length + THOUGHT.length + 600;
+    size += addRound(rounds, 1_000 + ((rounds.length * 1_700) % 7_000));
   }
+  for (let step = 0; step < steps; step += 1) addRound(rounds, 200);
   return rounds;
 };
+
+/** The number of a session, of eight digits, is behind it. */
+export const SESSION_MARK = 'Fix the test of issue ';
+const QUESTION = `${SESSION_MARK}00000000.`;
 
 const MARK = { cache_control: { type: 'ephemeral' } };
 
@@ -55,7 +64,7 @@ const messagesBody = (rounds: Round[], signature: string) => ({
   tools: TOOLS,
   thinking: { type: 'adaptive' },
   messages: [
-    { role: 'user', content: [{ type: 'text', text: 'Fix the test.' }] },
+    { role: 'user', content: [{ type: 'text', text: QUESTION }] },
     ...rounds.flatMap(({ id, path, result }) => [
       {
         role: 'assistant',
@@ -77,7 +86,7 @@ const chatBody = (rounds: Round[]) => ({
   })),
   messages: [
     { role: 'system', content: SYSTEM + SYSTEM },
-    { role: 'user', content: 'Fix the test.' },
+    { role: 'user', content: QUESTION },
     ...rounds.flatMap(({ id, path, result }) => [
       {
         role: 'assistant',
@@ -100,7 +109,7 @@ const responsesBody = (rounds: Round[]) => ({
     ...{ type: 'function', name, description, parameters, strict: false },
   })),
   input: [
-    { role: 'user', content: 'Fix the test.' },
+    { role: 'user', content: QUESTION },
     ...rounds.flatMap(({ id, path, result }) => [
       { role: 'assistant', content: `I read ${path}. ${THOUGHT}` },
       { type: 'function_call', call_id: id, name: 'tool_1', arguments: JSON.stringify({ path }) },
@@ -109,9 +118,10 @@ const responsesBody = (rounds: Round[]) => ({
   ],
 });
 
-/** The body of an agent that has worked for a while, of about `bytes`. */
+/** The body of an agent that has worked for a while, of about `bytes`, and that a number of steps later. */
 export const agentBody = {
-  messages: (bytes: number, model: string) => messagesBody(roundsOf(bytes), signatureOf(model)),
-  chat: (bytes: number) => chatBody(roundsOf(bytes)),
-  responses: (bytes: number) => responsesBody(roundsOf(bytes)),
+  messages: (bytes: number, model: string, steps = 0) =>
+    messagesBody(roundsOf(bytes, steps), signatureOf(model)),
+  chat: (bytes: number, _: string, steps = 0) => chatBody(roundsOf(bytes, steps)),
+  responses: (bytes: number, _: string, steps = 0) => responsesBody(roundsOf(bytes, steps)),
 };

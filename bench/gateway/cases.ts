@@ -1,3 +1,4 @@
+import { oncePer } from '../../lambdas/support/once-per.ts';
 import { agentBody, TOOLS } from './agent-bodies.ts';
 
 /** A load: requests of one shape, in a closed loop on `connections` sockets. */
@@ -13,6 +14,8 @@ export type Case = {
   /** The stand-in reads the shape of its response from it: `bench/<events>`, `bench/<events>/<ms between two>`, `…/messages`. */
   model: string;
   body: string;
+  /** Sessions of some steps, each with the body of the one before it and more. @default every request has `body` */
+  session?: { steps: number; bodyOf(step: number): string };
   /** Whether the client accepts gzip. @default false */
   acceptsGzip?: boolean;
 };
@@ -113,6 +116,9 @@ CASES.push(...CASES.filter(({ stream }) => stream).map(compressed));
 
 const ON_MESSAGES = 'bench/20/messages';
 
+/** So many steps of a session reach one process; the first of them is read whole. */
+const STEPS = 20;
+
 /** The protocols of a caller and of an upstream, with what the caller sends to one whose model has the name `shape`. */
 export const PAIRS = [
   { pair: 'messages to messages', caller: messages, to: '/messages', write: agentBody.messages },
@@ -129,10 +135,19 @@ const AGENTS = [30, 100, 250, 400, 800].flatMap((kilobytes) =>
     const load = { ...WHOLE, requests: Math.ceil(4_000 / kilobytes), connections: 5 };
     const name = `agent body ${kilobytes} KB, ${pair}`;
     const model = `bench/20${to}`;
-    return caseOf(name, caller, { ...load, model }, write(kilobytes * 1_000, ON_MESSAGES));
+    const at = (step: number) =>
+      caseOf(name, caller, { ...load, model }, write(kilobytes * 1_000, ON_MESSAGES, step));
+    const bodyOf = oncePer(new Map<number, string>(), (step: number) => at(step).body);
+    return { ...at(0), session: { steps: STEPS, bodyOf } };
   }),
 );
-CASES.push(...AGENTS);
+/** The same in sessions of one step: no body begins as one before it. */
+const FIRST_STEPS = AGENTS.map((current) => ({
+  ...current,
+  name: `${current.name}, first step`,
+  session: { steps: 1, bodyOf: () => current.body },
+}));
+CASES.push(...AGENTS, ...FIRST_STEPS);
 
 /** Its first event is timed; the second follows a millisecond later, so that they do not share a write. */
 export const FIRST_EVENT = caseOf('first event', messages, {

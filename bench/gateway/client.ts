@@ -5,6 +5,7 @@ import {
   type HttpRequest,
 } from '../../lambdas/http-client/connections.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
+import { SESSION_MARK } from './agent-bodies.ts';
 import type { Case } from './cases.ts';
 
 export type Target = {
@@ -62,28 +63,48 @@ const sendOnce = (pool: HttpConnections, request: HttpRequest) =>
     });
   });
 
+/** What was sent of one case to each address: how many requests, and the bodies of each connection's steps. */
+let sent = { name: '', counts: new Map<string, number>(), bodies: new Map<string, Buffer>() };
+
+/** The body of the next request: each connection has a session after the other, all with another first message. */
+const nextBody = ({ url, modelPrefix = '' }: Target, current: Case): Buffer => {
+  const { name, model, connections } = current;
+  const { steps, bodyOf } = current.session ?? { steps: 1, bodyOf: () => current.body };
+  if (sent.name !== name) sent = { name, counts: new Map(), bodies: new Map() };
+  const count = sent.counts.get(url) ?? 0;
+  sent.counts.set(url, count + 1);
+  const [round, connection] = [Math.floor(count / connections), count % connections];
+  const key = `${url} ${connection} ${round % steps}`;
+  const written = () => Buffer.from(bodyOf(round % steps).replace(model, modelPrefix + model));
+  const body = sent.bodies.get(key) ?? written();
+  sent.bodies.set(key, body);
+  const session = Math.floor(round / steps) * connections + connection;
+  const place = body.indexOf(SESSION_MARK);
+  if (place >= 0) body.write(String(session).padStart(8, '0'), place + SESSION_MARK.length);
+  return body;
+};
+
 /** Sends a case's requests in a closed loop on kept connections. @throws Error at the first wrong response */
-export const load = async (
-  { url, headers, modelPrefix = '' }: Target,
-  { path, model, connections, requests, ...current }: Case,
-): Promise<{ firstTextMs: number[] }> => {
-  const origin = new URL(url);
+export const load = async (target: Target, current: Case): Promise<{ firstTextMs: number[] }> => {
+  const origin = new URL(target.url);
   const pool = connectionsTo(origin);
-  const body = Buffer.from(current.body.replace(model, modelPrefix + model));
   const fields = {
-    ...{ host: origin.host, 'content-type': 'application/json' },
-    ...{ 'content-length': String(body.byteLength), ...headers },
+    ...{ host: origin.host, 'content-type': 'application/json', ...target.headers },
     ...(current.acceptsGzip && { 'accept-encoding': 'gzip' }),
   };
-  const request: HttpRequest = { method: 'POST', path, headers: fields, body };
+  const next = (): HttpRequest => {
+    const body = nextBody(target, current);
+    const headers = { ...fields, 'content-length': String(body.byteLength) };
+    return { method: 'POST', path: current.path, headers, body };
+  };
   const firstTextMs: number[] = [];
-  let left = requests;
+  let left = current.requests;
   const work = async () => {
     while (left > 0) {
       left -= 1;
-      firstTextMs.push((await sendOnce(pool, request)).firstTextMs);
+      firstTextMs.push((await sendOnce(pool, next())).firstTextMs);
     }
   };
-  await Promise.all(Array.from({ length: connections }, work));
+  await Promise.all(Array.from({ length: current.connections }, work));
   return { firstTextMs };
 };
