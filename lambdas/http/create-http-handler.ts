@@ -13,6 +13,7 @@ import { type ApiError, rateLimited, toApiError } from '../support/errors.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
 import { createLruCache } from '../support/lru-cache.ts';
+import { type BodyCache, createBodyCache } from './body-cache.ts';
 import { accessLog, receive } from './middleware/access-log.ts';
 import { errorEnvelope } from './middleware/error-envelope.ts';
 import { writeReply } from './middleware/write-reply.ts';
@@ -124,9 +125,9 @@ const logStart = ({ log, clock }: HttpHandlerOptions, authenticated: Authenticat
 };
 
 /** A key that has ended gets 401 with any body. @throws ApiError 400, 401, 413, 415 or 503 */
-const readConfirmed = async (authenticated: Authenticated): Promise<Call> => {
+const readConfirmed = async (authenticated: Authenticated, bodies: BodyCache): Promise<Call> => {
   try {
-    return await readCall(authenticated);
+    return await readCall(authenticated, bodies);
   } catch (error) {
     await confirmedCaller(authenticated);
     throw error;
@@ -147,6 +148,7 @@ const callEndpoint = async (endpoint: Endpoint, call: Call): Promise<Reply> => {
 const createServe = (options: HttpHandlerOptions) => {
   const { endpoints, authenticate, clock, refusals } = options;
   const limitClientErrors = createClientErrorLimit({ clock });
+  const bodies = createBodyCache();
   return async (received: Received): Promise<Reply> => {
     const reached: Reached = {};
     try {
@@ -157,7 +159,7 @@ const createServe = (options: HttpHandlerOptions) => {
       const { caller, request } = authenticated;
       reached.caller = caller;
       const serve = async () => {
-        const call = await readConfirmed(authenticated); // 400, 401, 413, 415
+        const call = await readConfirmed(authenticated, bodies); // 400, 401, 413, 415
         return callEndpoint(routed.endpoint, call); // 402, 429, 400, 5xx
       };
       // A GET has no body to parse and a limit in the meter; a held key can still read its usage.

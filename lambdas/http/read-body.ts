@@ -1,130 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { asArray, asRecord, type Json, type JsonSource } from '../protocols/bytes/json.ts';
-import { withWrittenNumbers } from '../protocols/bytes/numbers.ts';
-import { type Limits, type Nodes, OPEN_OBJECT, outlineOf } from '../protocols/bytes/outline.ts';
-import { type Raw, textAt } from '../protocols/bytes/raw.ts';
-import { childrenOf } from '../protocols/bytes/splice.ts';
+import type { JsonSource } from '../protocols/bytes/json.ts';
+import type { Raw } from '../protocols/bytes/raw.ts';
 import { encodePieces, SHORT } from '../support/bytes.ts';
-import { type ApiError, invalidRequest } from '../support/errors.ts';
+import { invalidRequest } from '../support/errors.ts';
+import type { Bodies } from './body-cache.ts';
+import { invalidBody, parseJsonObject } from './parse-body.ts';
 import type { HttpRequest } from './read-event.ts';
-
-const invalidBody = (problem: string, options?: Parameters<typeof invalidRequest>[1]): ApiError =>
-  invalidRequest(`The request body ${problem}`, options);
-
-const LIMITS: Limits = {
-  // JSON.parse takes millions of levels, but code that walks the value afterwards overflows its stack.
-  depth: 64,
-  // Of one object. Checking and copying one takes some microseconds: 300,000 of them took seconds.
-  members: 10_000,
-  // Of the whole body: 10,000 messages of two parts each have 90,000. Distinct keys cost the most; 100,000 of
-  // them block the process for up to 150 ms, 2.6 million values did for a second.
-  values: 100_000,
-};
-
-const EXCEEDED: Record<keyof Limits, string> = {
-  depth: 'is nested deeper than 64 levels.',
-  members: 'holds an object of more than 10,000 members.',
-  values: 'holds more than 100,000 values.',
-};
-
-/** Half a surrogate pair has no UTF-8 form: sent on, it would silently become another character. */
-const assertWellFormed = (text: string): void => {
-  if (!text.isWellFormed()) throw invalidBody('contains an unpaired UTF-16 surrogate.');
-};
-
-/** An ordinary key to JSON.parse, and a prototype to some of what runs later: it is removed. */
-const PROTOTYPE = '__proto__';
-
-type Cleaning = { hasEscapes: boolean; removed: Set<string> };
-
-/**
- * Returns how many members the objects in a value have, without those that it removes.
- * @throws ApiError 400 for half a surrogate pair, which only an escape can write
- */
-const cleaned = (value: unknown, cleaning: Cleaning): number => {
-  const { hasEscapes, removed } = cleaning;
-  if (hasEscapes && typeof value === 'string') assertWellFormed(value);
-  if (typeof value !== 'object' || value === null) return 0;
-  let count = 0;
-  if (Array.isArray(value)) {
-    for (const item of value) count += cleaned(item, cleaning);
-    return count;
-  }
-  const object = value as Json;
-  for (const name in object) {
-    if (hasEscapes) assertWellFormed(name);
-    if (name === PROTOTYPE) {
-      Reflect.deleteProperty(object, name);
-      removed.add(name);
-    } else count += 1 + cleaned(object[name], cleaning);
-  }
-  return count;
-};
-
-/** Bytes of a list whose items are parsed one by one: a text of all gets new pages, which the system has to clear. */
-const LARGE_LIST = 32_768;
-
-type Placed = { name: string | number; index: number; value: unknown };
-
-/**
- * Parses the objects in the large lists of an object alone, and the rest with `{}` for each of them, which is JSON if and
- * only if the whole is. @throws SyntaxError
- */
-const parseBytes = (raw: Buffer, nodes: Nodes): unknown => {
-  const members = raw.length > LARGE_LIST ? childrenOf({ raw, nodes }, 0) : [];
-  // Of a repeated name only the last value is read.
-  const isPlain = new Set(members.map(({ key }) => key)).size === members.length;
-  const placed: Placed[] = [];
-  let [rest, from] = ['', 0];
-  for (const { key: name, node, start: first, end: last } of isPlain ? members : []) {
-    if (last - first < LARGE_LIST) continue;
-    for (const { key: index, start, end } of childrenOf({ raw, nodes }, node)) {
-      if (typeof index === 'string' || raw[start] !== OPEN_OBJECT) continue;
-      placed.push({ name, index, value: JSON.parse(raw.toString('utf8', start, end)) });
-      rest += `${raw.toString('utf8', from, start)}{}`;
-      from = end;
-    }
-  }
-  const value = JSON.parse(rest + raw.toString('utf8', from));
-  for (const { name, index, value: item } of placed) asArray((value as Json)[name])[index] = item;
-  return value;
-};
-
-const parse = (raw: Raw, nodes: Nodes, text: string | undefined): unknown => {
-  try {
-    if (typeof raw === 'string') return JSON.parse(raw);
-    return text === undefined ? parseBytes(raw, nodes) : JSON.parse(text);
-  } catch {
-    // The engine's message quotes the input, which may be a prompt: it goes nowhere, not even as a cause.
-    throw invalidBody('is not valid JSON.');
-  }
-};
-
-/**
- * Reads a body whose limits are checked before anything of it is copied. Of a name that an object repeats the last one counts:
- * the text then becomes what was read, so that no other reader sees another one. `text`: that of bytes, if there is one already.
- * @throws ApiError 400 unless `raw` is one JSON object of at most 64 levels, 10,000 members in each and 100,000 values
- */
-export const parseJsonObject = (raw: Raw, bytes: number, text?: string): JsonSource => {
-  // In ASCII a character's place is that of its byte.
-  const read = text?.length === raw.length ? text : raw;
-  const { exceeded, names, places, nodes } = outlineOf(read, LIMITS);
-  if (nodes.length === 0 && textAt(raw, 0).trim() === '') {
-    throw invalidBody('is empty; a JSON object is expected.');
-  }
-  if (exceeded !== undefined) throw invalidBody(EXCEEDED[exceeded]);
-  const value = parse(raw, nodes, text);
-  if (!asRecord(value)) throw invalidBody('must be a JSON object.');
-  const removed = new Set<string>();
-  const isRead = cleaned(value, { hasEscapes: raw.includes('\\u'), removed }) === names;
-  withWrittenNumbers(raw, value, places);
-  if (isRead) return { raw, bytes, nodes, value };
-  const again = JSON.stringify(value);
-  const { nodes: nodesRead } = outlineOf(again, LIMITS);
-  return { raw: again, bytes, nodes: nodesRead, value, removed: [...removed] };
-};
 
 /**
  * Bytes of a decoded body. Decimal megabytes: the platform's limit is 6,291,456 bytes for the whole event,
@@ -216,11 +99,10 @@ const rawOf = (body: Body): Raw => {
  * Reads and parses the JSON body of a POST; undefined for other methods, whose
  * bodies are ignored. @throws ApiError 400, 413 or 415
  */
-export const readBody = async ({
-  method,
-  headers,
-  body,
-}: HttpRequest): Promise<JsonSource | undefined> => {
+export const readBody = async (
+  { method, headers, body }: HttpRequest,
+  bodies?: Bodies,
+): Promise<JsonSource | undefined> => {
   if (method !== 'POST') return undefined;
   const sent = typeof body === 'string' ? encoded(body) : body;
   const sentBytes = Buffer.byteLength(sent);
@@ -231,5 +113,5 @@ export const readBody = async ({
   const raw = rawOf(content);
   const isSame = typeof raw !== 'string' && raw.length === sentBytes && content === sent;
   const text = isSame && typeof body === 'string' && !raw.includes(REPLACEMENT) ? body : undefined;
-  return parseJsonObject(raw, bytes, text);
+  return parseJsonObject(raw, bytes, { text, bodies });
 };

@@ -6,6 +6,7 @@ import type { RequestFields } from '../log-events.ts';
 import { asRecord, type JsonSource } from '../protocols/bytes/json.ts';
 import type { EndpointName } from '../routes.ts';
 import { invalidRequest } from '../support/errors.ts';
+import type { BodyCache } from './body-cache.ts';
 import {
   type Address,
   type FoundRoute,
@@ -160,11 +161,12 @@ const traceparentIn = ({ headers }: HttpRequest): string | undefined => {
 const NO_BODY: JsonSource = { raw: '', bytes: 0, nodes: [], value: undefined };
 
 /** Checks the headers, then reads the body of a POST. @throws ApiError 400, 413 or 415 */
-export const readCall = async (authenticated: Authenticated): Promise<Call> => {
+export const readCall = async (authenticated: Authenticated, bodies: BodyCache): Promise<Call> => {
   checkDateHeader(authenticated);
   const { request, requestId, protocol, pathParameter, deployment, isBodyless } = authenticated;
   const { caller, confirm, signal, remainingMs, notes, awsRequestId, startedAt } = authenticated;
-  const source = (isBodyless ? undefined : await readBody(request)) ?? NO_BODY;
+  const source =
+    (isBodyless ? undefined : await readBody(request, bodies(caller.keyId))) ?? NO_BODY;
   return {
     requestId,
     awsRequestId,

@@ -1,9 +1,11 @@
 /**
- * Schemas of what comes from outside: requests, stored items, the environment. A schema is a plain function, which takes
- * no time to build: zod's objects were a fifth of the function's import (docs/decisions/0022-own-schemas.md).
+ * Schemas of what comes from outside: requests, stored items, the environment. A schema is a function, which takes no time to
+ * build: zod's objects were a fifth of the function's import (docs/decisions/0022-own-schemas.md).
  */
 import { invalidRequest } from './errors.ts';
 import { isRecord, plainAt, withoutSpelling } from './readers.ts';
+
+export { readOnce } from './shared.ts';
 
 /** What is wrong with a value, in words that follow its path: `max_tokens: is required`. */
 type Issue = {
@@ -248,10 +250,7 @@ export const selectedBy = <S extends Shape>(
 /** An object of a type that is not listed, kept whole. */
 const Other = mapped(looseObject({ type: string }), (value) => ({ type: 'other' as const, value }));
 
-/**
- * The object schema that the member `type` selects, `untyped` without one. An object of another type is kept whole; in
- * the output `type: 'other'` distinguishes it.
- */
+/** The object schema that `type` selects, `untyped` without one; an object of another type is kept whole, as `type: 'other'`. */
 export const typed = <S extends Shape, U extends Schema<unknown> = typeof Other>(
   schemas: S,
   untyped: U | typeof Other = Other,

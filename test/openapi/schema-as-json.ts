@@ -26,6 +26,7 @@ export const positive: Json = withRule(integer, { minimum: 1 });
 export const nonEmpty: Json = withRule(string, { minLength: 1 });
 export const matching = ({ source }: RegExp): Json => withRule(string, { pattern: source });
 export const mapped = (schema: Json): Json => schema;
+export const readOnce = mapped;
 
 /** What a plan may allow is any value: the decoder sees it where the plan does not. */
 const isAllowedByPlan = (description = ''): boolean => description.startsWith('needs a plan');

@@ -23,12 +23,28 @@ export const [NAME, START, END, NEXT] = [0, 1, 2, 3];
 
 /** What one pass shows of a JSON text that need not be parsed yet. */
 export type Outline = {
-  /** How many names of members it has. */
-  names: number;
   places: Place[];
   nodes: Nodes;
   /** The limit that ended the pass. */
   exceeded?: keyof Limits;
+};
+
+/** What is known of the beginning of a text: up to `from`, behind an item of a list in its outermost object. */
+export type Begun = Pick<Outline, 'places' | 'nodes'> & {
+  from: number;
+  /** The list's node, where its name ends, how many of its items are known, and of the members before it. */
+  list: number;
+  nameEnd: number;
+  items: number;
+  members: number;
+};
+
+/** How many members the objects have whose values are from a node on. */
+export const namesIn = (nodes: Nodes, from = 0): number => {
+  let count = 0;
+  for (let node = from; node < nodes.length; node += NODE)
+    if (nodes[node + NAME] !== -1) count += 1;
+  return count;
 };
 
 /** Of one text: more of them take more time than their spelling is worth. */
@@ -58,27 +74,28 @@ const endOf = (pattern: RegExp, text: string, start: number): number => {
 const isSpelledSo = (source: string): boolean =>
   source.length <= SAFE_DIGITS && PLAIN.test(source) ? true : String(Number(source)) === source;
 
+const nothing = (): Begun => ({
+  ...{ nodes: [], places: [], from: 0, list: 0, nameEnd: 0, items: 1, members: 0 },
+});
+
 /** The levels that are open at a place of a text. */
-const createLevels = (limits: Limits) => {
-  const nodes: Nodes = [];
-  const places: Place[] = [];
+const createLevels = (limits: Limits, begun: Begun | undefined) => {
+  const { nodes, places, list, nameEnd: listNamed, members, items } = begun ?? nothing();
   /** Of each: its node, how many commas it has so far, and where the name of its member begins, -1 in a list, and ends. */
-  const opened = [0];
-  const commas = [0];
-  const nameAt = [-1];
-  const nameEnd = [-1];
+  const opened = [0, 0, list];
+  const commas = [0, members, items - 1];
+  const nameAt = [-1, nodes[list + NAME] ?? -1, -1];
+  const nameEnd = [-1, listNamed, -1];
   /** Whether the next string of an object is a name. */
-  const isNaming = [false];
-  let [depth, values, names] = [0, 0, 0];
+  const isNaming = [false, false, false];
+  let depth = begun ? 2 : 0;
 
   const leaf = (start: number, end: number): void => {
     nodes.push(nameAt[depth] ?? -1, start, end, nodes.length + NODE);
   };
-  // A comma or an opening bracket announces at least one value, unless the brackets are empty.
   /** Returns whether the level is one too many. */
   const open = (index: number, isObject: boolean): boolean => {
     const node = nodes.length;
-    values += 1;
     leaf(index, index);
     depth += 1;
     if (depth > limits.depth) return true;
@@ -95,13 +112,11 @@ const createLevels = (limits: Limits) => {
     depth = Math.max(0, depth - 1);
   };
   const comma = (): void => {
-    values += 1;
     commas[depth] = (commas[depth] ?? 0) + 1;
     // A level with a name is an object.
     if (nameAt[depth] !== -1) isNaming[depth] = true;
   };
   const colon = (): keyof Limits | undefined => {
-    names += 1;
     isNaming[depth] = false;
     return (commas[depth] ?? 0) >= limits.members ? 'members' : undefined;
   };
@@ -142,9 +157,9 @@ const createLevels = (limits: Limits) => {
           break;
         default:
       }
-      return values > limits.values ? 'values' : undefined;
+      return nodes.length > limits.values * NODE ? 'values' : undefined;
     },
-    outline: (): Outline => ({ names, places, nodes }),
+    outline: (): Outline => ({ places, nodes }),
   };
 };
 
@@ -196,15 +211,15 @@ const readPart = ({ text, from, isLast }: Part, levels: Levels): number | keyof 
 /** Bytes that are read as one text: a larger one gets new pages, which the system takes longer to clear than to copy. */
 const PART = 65_536;
 
-/** Reads a text without recursion, up to the first limit that it exceeds. The text may be no JSON. */
-export const outlineOf = (raw: Raw, limits: Limits): Outline => {
-  const levels = createLevels(limits);
+/** Reads a text without recursion, up to the first limit that it exceeds, from what is known of it on. The text may be no JSON. */
+export const outlineOf = (raw: Raw, limits: Limits, begun?: Begun): Outline => {
+  const levels = createLevels(limits, begun);
   const isText = typeof raw === 'string';
   let size = isText ? raw.length : PART;
-  for (let from = 0; ; ) {
+  for (let from = begun?.from ?? 0; ; ) {
     const isLast = from + size >= raw.length;
     // Each byte is a character: those of JSON's signs are in no other character of UTF-8.
-    const text = isText ? raw : raw.toString('latin1', from, from + size);
+    const text = isText ? raw.slice(from) : raw.toString('latin1', from, from + size);
     const read = readPart({ text, from, isLast }, levels);
     if (typeof read === 'string') return { ...levels.outline(), exceeded: read };
     if (isLast) return levels.outline();

@@ -90,21 +90,24 @@ const isHolder = ({ raw }: Written, start: number): boolean => {
   return code === OPEN_OBJECT || code === OPEN_LIST;
 };
 
-/** What is in an object or a list. A name takes longer to read than to pass over: it is empty where it has fewer than `letters`. */
-export const childrenOf = (text: Written, holder: number, letters = 0): Child[] => {
+/** The index or the name of a child: empty if the name has fewer than `letters`, as it takes longer to read than to pass over. */
+const keyOf = (text: Written, node: number, index: number, letters: number): string | number => {
+  const name = numberAt(text.nodes, node, NAME);
+  if (name === -1) return index;
+  const isLong = numberAt(text.nodes, node, START) - name >= letters + '"":'.length;
+  return isLong ? nameOf(text, node) : '';
+};
+
+/** What is in an object or a list. */
+export const childrenOf = (text: Written, holder: number): Child[] => {
   const { nodes } = text;
   const last = numberAt(nodes, holder, NEXT);
   const children: Child[] = [];
-  let index = -1;
   for (let node = holder + NODE; node < last; node = numberAt(nodes, node, NEXT)) {
-    index += 1;
-    const [value, end] = [numberAt(nodes, node, START), numberAt(nodes, node, END)];
     const name = numberAt(nodes, node, NAME);
-    if (name === -1) children.push({ node, key: index, start: value, end });
-    else {
-      const isLong = value - name >= letters + '"":'.length;
-      children.push({ node, key: isLong ? nameOf(text, node) : '', start: name, end });
-    }
+    const start = name === -1 ? numberAt(nodes, node, START) : name;
+    const key = keyOf(text, node, children.length, 0);
+    children.push({ node, key, start, end: numberAt(nodes, node, END) });
   }
   return children;
 };
@@ -115,32 +118,41 @@ export const memberText = (text: Written, name: string): string => {
   return member ? textAt(text.raw, numberAt(text.nodes, member.node, START), member.end) : '';
 };
 
+/** Adds the cuts that make the edits of a child. */
+const cutAt = (text: Written, node: number, edited: Node, cuts: Cut[]): void => {
+  const start = numberAt(text.nodes, node, START);
+  edited.isFound = true;
+  if (!edited.edit && isHolder(text, start)) cutWithin(text, node, edited, cuts);
+  else if (edited.edit && !edited.edit.remove) {
+    const end = numberAt(text.nodes, node, END);
+    cuts.push({ start, end, text: JSON.stringify(edited.edit.set) });
+  }
+};
+
 /** Adds the cuts that make the edits within an object or a list. */
 const cutWithin = (text: Written, holder: number, within: Node, cuts: Cut[]): void => {
+  const { nodes } = text;
   let [letters, removes] = [Number.POSITIVE_INFINITY, false];
   for (const [key, { edit }] of within.inner) {
     letters = Math.min(letters, String(key).length);
     removes ||= edit?.remove === true;
   }
-  const children = childrenOf(text, holder, letters);
-  for (const { key, node, end } of children) {
-    const inner = within.inner.get(key);
-    if (!inner) continue;
-    inner.isFound = true;
-    const start = numberAt(text.nodes, node, START);
-    if (!inner.edit && isHolder(text, start)) cutWithin(text, node, inner, cuts);
-    else if (inner.edit && !inner.edit.remove) {
-      cuts.push({ start, end, text: JSON.stringify(inner.edit.set) });
-    }
+  const last = numberAt(nodes, holder, NEXT);
+  for (let node = holder + NODE, index = 0; node < last; index += 1) {
+    const edited = within.inner.get(keyOf(text, node, index, letters));
+    if (edited) cutAt(text, node, edited, cuts);
+    node = numberAt(nodes, node, NEXT);
   }
-  const from = numberAt(text.nodes, holder, START);
-  const isRemoved = ({ key }: Child) => within.inner.get(key)?.edit?.remove === true;
-  if (removes) cuts.push(...removals(children, isRemoved, from));
+  const from = numberAt(nodes, holder, START);
   const isList = codeAt(text.raw, from) === OPEN_LIST;
   const added = additions(within, isList);
+  if (added === '' && !removes) return;
+  const children = childrenOf(text, holder);
+  const isRemoved = ({ key }: Child) => within.inner.get(key)?.edit?.remove === true;
+  if (removes) cuts.push(...removals(children, isRemoved, from));
   if (added === '') return;
   const comma = children.every(isRemoved) ? '' : ',';
-  const at = isList ? numberAt(text.nodes, holder, END) - 1 : from + 1;
+  const at = isList ? numberAt(nodes, holder, END) - 1 : from + 1;
   cuts.push({ start: at, end: at, text: isList ? comma + added : added + comma });
 };
 

@@ -1,5 +1,7 @@
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
+import { oncePer } from '../../support/once-per.ts';
 import { parseWire } from '../../support/schema.ts';
+import { createSharedValues } from '../../support/shared.ts';
 import { asRecord, listOf } from '../bytes/json.ts';
 import { fitReasoning } from '../fit-effort.ts';
 import {
@@ -105,11 +107,17 @@ const decodeMessage = (message: Message, index: number, called: number | undefin
   }
 };
 
+const decodeOnce = oncePer(createSharedValues<Message, Turn>(), (message, index: number) =>
+  decodeMessage(message, index, undefined),
+);
+
 const decodeMessages = (messages: Message[]): Turn[] => {
   let called: number | undefined;
   return messages.map((message, index) => {
     if (message.role === 'assistant' && message.function_call !== undefined) called = index;
-    return decodeMessage(message, index, called);
+    return called === undefined
+      ? decodeOnce(message, index)
+      : decodeMessage(message, index, called);
   });
 };
 

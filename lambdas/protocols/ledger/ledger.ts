@@ -130,21 +130,29 @@ export const ledgerOf = (
   return { named: [...named], harmless: [...harmless] };
 };
 
+const thinkingPath = (
+  { redacted: isRedacted, signature }: ThinkingBlock,
+  from: CallerProtocolName,
+) => {
+  const { redacted, signed, unsigned } = PATHS[from];
+  if (isRedacted) return redacted;
+  return signature === undefined ? unsigned : signed;
+};
+
 /** The thinking of earlier responses that a target does not get, by path; a path may be repeated. */
 export const lostThinking = (
   { turns, extras, thinkingFrom }: GenerationRequest,
   { thinking: hasForm }: Pick<Forms, 'thinking'>,
 ): string[] => {
-  const { redacted, signed, unsigned } = PATHS[extras.protocol];
-  return turns.flatMap(({ blocks }) =>
-    blocks.flatMap((block) => {
-      if (block.type !== 'thinking') return [];
+  const lost: string[] = [];
+  for (const { blocks } of turns) {
+    for (const block of blocks) {
+      if (block.type !== 'thinking') continue;
       const kept = keptThinking(block, thinkingFrom);
-      if (kept && hasForm(kept)) return [];
-      if (block.redacted) return [redacted];
-      return [block.signature === undefined ? unsigned : signed];
-    }),
-  );
+      if (!kept || !hasForm(kept)) lost.push(thinkingPath(block, extras.protocol));
+    }
+  }
+  return lost;
 };
 
 /** What a target of `to` does not get of a request of another protocol, by path; a path may be repeated. */

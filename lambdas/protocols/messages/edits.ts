@@ -1,5 +1,6 @@
 import { encodeMessagesTurns } from '#late/encoders';
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
+import { createSharedValues } from '../../support/shared.ts';
 import { insideEach, isBlankText, setMembers, withoutNulls } from '../bytes/edits.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
@@ -86,8 +87,11 @@ const tools = ({ received, request, fitted }: Context): Edit[] => {
 
 // --- the conversation ---
 
+/** What the edits of a message depend on. */
+type Taker = Record<'thinkingFrom' | 'systemTurns', string | undefined>;
+
 /** Thinking is valid only at its origin, with the signature that it issued there. */
-const sealed = (part: Json, { request: { thinkingFrom } }: Context): Edit[] => {
+const sealed = (part: Json, { thinkingFrom }: Taker): Edit[] => {
   const name = part.type === 'thinking' ? 'signature' : 'data';
   const own = ownSignature(part[name], thinkingFrom);
   if (!own) return [remove([])];
@@ -100,51 +104,51 @@ const media = ({ source }: Json): Edit[] =>
     ? [set(['source', 'media_type'], 'image/jpeg')]
     : [];
 
-const partEdits = (part: Json, context: Context): Edit[] => {
+const partEdits = (part: Json, taker: Taker): Edit[] => {
   switch (part.type) {
     case 'text':
       return isBlankText(part.text) ? [remove([])] : [];
     case 'thinking':
     case 'redacted_thinking':
-      return sealed(part, context);
+      return sealed(part, taker);
     case 'image':
       return media(part);
     case 'tool_use':
       return asRecord(part.input) ? [] : [set(['input'], {})];
     case 'tool_result':
-      return contentEdits(part, 'content', context);
+      return contentEdits(part, 'content', taker);
     default:
       return [];
   }
 };
 
 /** Of a list of parts, or of a text, which needs none. */
-const contentEdits = (holder: Json, name: string, context: Context): Edit[] =>
-  insideEach(holder, name, (part) => partEdits(part, context));
+const contentEdits = (holder: Json, name: string, taker: Taker): Edit[] =>
+  insideEach(holder, name, (part) => partEdits(part, taker));
 
 /** Whether an item of a list is removed whole. */
 const isItemRemoval = ({ remove: isRemoved, path }: Edit): boolean =>
   isRemoved === true && path.length === 2;
 
 /** The edits of `holder`, whose content is the member `name`; undefined if nothing is left of it. */
-const leftOf = (holder: Json, name: string, context: Context): Edit[] | undefined => {
+const leftOf = (holder: Json, name: string, taker: Taker): Edit[] | undefined => {
   const content = holder[name];
   if (!Array.isArray(content)) {
     return content == null || isBlankText(content) ? undefined : [];
   }
-  const edits = contentEdits(holder, name, context);
+  const edits = contentEdits(holder, name, taker);
   return edits.filter(isItemRemoval).length === content.length ? undefined : edits;
 };
 
 /** A system turn that sets options, for a target that accepts one in the middle. */
-const isSetting = ({ role, content: _, ...options }: Json, { target }: Context): boolean =>
+const isSetting = ({ role, content: _, ...options }: Json, { systemTurns }: Taker): boolean =>
   role === 'system' &&
-  target.systemTurns !== 'leading' &&
+  systemTurns !== 'leading' &&
   Object.values(options).some((value) => value !== null);
 
 /** A system prompt in the middle as a user's turn, for a target that accepts one only before the conversation. */
-const reminders = (message: Json, { target }: Context): Edit[] => {
-  if (message.role !== 'system' || target.systemTurns !== 'leading') return [];
+const reminders = (message: Json, { systemTurns }: Taker): Edit[] => {
+  if (message.role !== 'system' || systemTurns !== 'leading') return [];
   const { role: _, content, ...options } = message;
   const unset = Object.keys(options).flatMap((name) =>
     options[name] === null ? [] : [remove([name])],
@@ -159,17 +163,28 @@ const reminders = (message: Json, { target }: Context): Edit[] => {
   return [...asUser, ...texts];
 };
 
-const messageEdits = (message: Json, context: Context): Edit[] => {
-  const ofParts = leftOf(message, 'content', context);
-  if (ofParts) return [...ofParts, ...withoutNulls(message), ...reminders(message, context)];
-  if (!isSetting(message, context)) return [remove([])];
+const messageEdits = (message: Json, taker: Taker): Edit[] => {
+  const ofParts = leftOf(message, 'content', taker);
+  if (ofParts) return [...ofParts, ...withoutNulls(message), ...reminders(message, taker)];
+  if (!isSetting(message, taker)) return [remove([])];
   return [...withoutNulls(message), ...(message.content == null ? [] : [remove(['content'])])];
 };
 
-const system = (context: Context): Edit[] =>
-  context.received.system == null
-    ? []
-    : (leftOf(context.received, 'system', context) ?? [remove(['system'])]);
+/** What the last taker of a message got of it. */
+const lastEdits = createSharedValues<Json, { taker: Taker; edits: Edit[] }>();
+
+const editsFor = (message: Json, taker: Taker): Edit[] => {
+  const last = lastEdits.get(message);
+  const { thinkingFrom, systemTurns } = last?.taker ?? {};
+  const isSame = thinkingFrom === taker.thinkingFrom && systemTurns === taker.systemTurns;
+  if (last && isSame) return last.edits;
+  const edits = messageEdits(message, taker);
+  lastEdits.set(message, { taker, edits });
+  return edits;
+};
+
+const system = ({ received }: Context, taker: Taker): Edit[] =>
+  received.system == null ? [] : (leftOf(received, 'system', taker) ?? [remove(['system'])]);
 
 /** @throws ApiError 400 when no content is left */
 const history = (context: Context): Edit[] => {
@@ -179,11 +194,15 @@ const history = (context: Context): Edit[] => {
     const encoded = encodeMessagesTurns(context.fitted, context.target);
     return repairEdits({ system: undefined, ...encoded }, context, false);
   }
-  const edits = insideEach(context.received, 'messages', (message) =>
-    messageEdits(message, context),
-  );
+  const { thinkingFrom } = context.request;
+  const taker: Taker = { thinkingFrom, systemTurns: context.target.systemTurns };
+  const edits = insideEach(context.received, 'messages', (message) => editsFor(message, taker));
   if (edits.filter(isItemRemoval).length === messages.length) throw noContent();
-  return [...edits, ...instructionEdits(messages, context.fitted, false), ...system(context)];
+  return [
+    ...edits,
+    ...instructionEdits(messages, context.fitted, false),
+    ...system(context, taker),
+  ];
 };
 
 /** The message to compare with is named by the vendor's id. */

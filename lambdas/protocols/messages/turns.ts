@@ -1,3 +1,5 @@
+import { oncePer } from '../../support/once-per.ts';
+import { createSharedValues } from '../../support/shared.ts';
 import type { Turn } from '../generation.ts';
 import { noContent } from '../ledger/assert-consistent.ts';
 import { extrasIfAny } from '../ledger/extras.ts';
@@ -5,11 +7,14 @@ import { decodeContent } from './content.ts';
 import { NAME } from './name.ts';
 import type { ContentBlock, Message } from './wire.ts';
 
-export const decodeMessage = ({ role, content, ...fields }: Message, index: number): Turn => ({
-  role,
-  blocks: decodeContent(content, `messages.${index}`),
-  ...extrasIfAny(NAME, fields),
-});
+export const decodeMessage = oncePer(
+  createSharedValues<Message, Turn>(),
+  ({ role, content, ...fields }, index: number): Turn => ({
+    role,
+    blocks: decodeContent(content, `messages.${index}`),
+    ...extrasIfAny(NAME, fields),
+  }),
+);
 
 /** The top-level system prompt is the first turn of the conversation. */
 export const decodeSystem = (system: string | ContentBlock[] | undefined): Turn[] =>

@@ -69,14 +69,24 @@ export const createOriginTagger = (
   };
 };
 
+/** No origin: a history is sent without any thinking. */
+export const NO_ORIGIN = '';
+
+/** Not by a pattern, which copies: a history has hundreds of signatures. */
+const untagged = (signature: string | undefined, origin: string): string | undefined => {
+  const tag = `mrs1.${origin}.`;
+  return origin !== NO_ORIGIN && signature?.startsWith(tag)
+    ? signature.slice(tag.length)
+    : undefined;
+};
+
 /** The signature that `origin` issued, without its tag; undefined if it did not, or does not sign. Of every origin it is unchanged. */
 export const ownSignature = (
   signature: unknown,
   origin: string | undefined,
 ): string | undefined => {
-  if (origin === undefined) return asString(signature);
-  const [, issuer, own] = TAG.exec(asString(signature) ?? '') ?? [];
-  return issuer === origin ? own || undefined : undefined;
+  const text = asString(signature);
+  return origin === undefined ? text : untagged(text, origin) || undefined;
 };
 
 /** Who wrote the latest thinking of the history; undefined if it has none, or an untagged one. */
@@ -85,9 +95,6 @@ export const latestOrigin = ({ turns }: Pick<GenerationRequest, 'turns'>): strin
   const block = turn?.blocks.findLast(isThinking);
   return TAG.exec(block?.signature ?? '')?.[1];
 };
-
-/** No origin: a history is sent without any thinking. */
-export const NO_ORIGIN = '';
 
 const isThinking = (block: Block): block is ThinkingBlock => block.type === 'thinking';
 
@@ -99,9 +106,8 @@ export const keptThinking = (
   if (origin === undefined) return block;
   // Chat callers send thinking without a signature; chat upstreams accept it, others omit it.
   if (block.signature === undefined) return origin === NO_ORIGIN ? undefined : block;
-  if (!block.signature.startsWith(origin, 'mrs1.'.length)) return undefined;
-  const [, issuer, signature] = TAG.exec(block.signature) ?? [];
-  if (issuer !== origin) return undefined;
+  const signature = untagged(block.signature, origin);
+  if (signature === undefined) return undefined;
   const { signature: _, ...bare } = block;
   return signature ? { ...bare, signature } : bare;
 };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseJsonObject } from '../../../lambdas/http/read-body.ts';
+import { type Bodies, createBodyCache, prefixOf } from '../../../lambdas/http/body-cache.ts';
+import { parseJsonObject } from '../../../lambdas/http/parse-body.ts';
 import { set, splice } from '../../../lambdas/protocols/bytes/splice.ts';
 import { ApiError } from '../../../lambdas/support/errors.ts';
 import { fc } from '../../support/seeds.ts';
@@ -43,7 +44,7 @@ describe('a body', () => {
   test.each([
     ['elements of one array', elements(100_000)],
     ['members of many objects', `{"a":[${`${object(9_999)},`.repeat(11)}0]}`],
-    ['empty objects', `{"a":[${'{},'.repeat(52_000)}0]}`],
+    ['empty objects', `{"a":[${'{},'.repeat(100_000)}0]}`],
   ])('more than 100,000 values are rejected: %s', (_, text) => {
     expect(() => read(text)).toThrow('more than 100,000 values');
   });
@@ -61,12 +62,13 @@ test('a refusal carries nothing of the input, not even privately', () => {
 });
 
 /** What is read of a body and what an edit of it gives, or why it is refused. */
-const outcomeOf = (raw: string | Buffer): unknown => {
+const outcomeOf = (raw: string | Buffer, bodies?: Bodies): unknown => {
   try {
-    const source = parseJsonObject(raw, raw.length);
+    const source = parseJsonObject(raw, raw.length, { bodies });
     const edited = splice(source, [set(['messages', 1, 'b'], 'ö'), set(['added'], 1)]);
     const sent = Array.isArray(edited) ? Buffer.concat(edited).toString() : edited.toString();
-    return { value: JSON.stringify(source.value), removed: source.removed, sent };
+    const { value, nodes, removed } = source;
+    return { value: JSON.stringify(value), removed, sent, count: nodes.length };
   } catch (error) {
     if (error instanceof ApiError) return error.message;
     throw error;
@@ -105,14 +107,19 @@ const damage = fc.record({
   signs: fc.constantFrom('', '{}', '[', ']', '}', ',', '"', '1', ':', ',"messages":[{}]', ' \n'),
 });
 
+type Damage = { at: number; gone: number; signs: string };
+
+const damagedBy = (whole: string, { at, gone, signs }: Damage): string => {
+  const place = Math.floor(at * whole.length);
+  // Bytes cannot hold half of a pair.
+  return (whole.slice(0, place) + signs + whole.slice(place + gone)).toWellFormed();
+};
+
 test('a body is read, edited and refused alike as bytes and as text, whole and damaged', () => {
   const seen = { read: 0, refused: 0 };
   fc.assert(
     fc.property(large, fc.option(damage), (whole, damaged) => {
-      const { at, gone, signs } = damaged ?? { at: 0, gone: 0, signs: '' };
-      const place = Math.floor(at * whole.length);
-      // Bytes cannot hold half of a pair.
-      const body = (whole.slice(0, place) + signs + whole.slice(place + gone)).toWellFormed();
+      const body = damaged ? damagedBy(whole, damaged) : whole;
       const expected = outcomeOf(body);
       expect(outcomeOf(Buffer.from(body))).toEqual(expected);
       seen[typeof expected === 'string' ? 'refused' : 'read'] += 1;
@@ -120,6 +127,100 @@ test('a body is read, edited and refused alike as bytes and as text, whole and d
     { numRuns: 400, seed: 31 },
   );
   expect(Math.min(seen.read, seen.refused)).toBeGreaterThan(50);
+});
+
+/** Bodies of a session, each with more items in its list than the one before, and members in front of it and behind it. */
+const session = fc
+  .record({
+    before: fc.dictionary(fc.constantFrom('system', 'a', '0', 'tools', 'ä"'), fc.jsonValue()),
+    name: fc.constantFrom('messages', 'input', 'größe"', '1', 'tools'),
+    items: fc.array(message, { minLength: 4, maxLength: 16 }),
+    behind: fc.dictionary(fc.constantFrom('system', 'tools', 'stop', '2'), fc.jsonValue()),
+    step: fc.integer({ min: 1, max: 4 }),
+    space: fc.constantFrom('', ' ', '\n'),
+  })
+  .map(({ before, name, items, behind, step, space }) =>
+    Array.from({ length: Math.ceil(items.length / step) }, (_, index) => {
+      const list = items.slice(0, (index + 1) * step);
+      const body = { ...before, padding: 'ü'.repeat(20_000), [name]: list, ...behind };
+      const text = space ? JSON.stringify(body, undefined, space) : JSON.stringify(body);
+      return text.replaceAll('1.5', '18446744073709551616');
+    }),
+  );
+
+/** Bodies of a key, and whether the last one was found to begin as one before it. */
+const watchBodies = () => {
+  const bodies = createBodyCache()('key');
+  const last = { isFound: false };
+  const match: Bodies['match'] = (raw) => {
+    const found = bodies.match(raw);
+    last.isFound = found !== undefined && prefixOf(found, raw.length) !== undefined;
+    return found;
+  };
+  return { last, bodies: { ...bodies, match } };
+};
+
+test('a body that begins as the one before it is read, edited and refused as if it were the first', () => {
+  const seen = { found: 0, refused: 0 };
+  fc.assert(
+    fc.property(session, fc.option(damage), (steps, damaged) => {
+      const { bodies, last } = watchBodies();
+      const texts = steps.map((whole, index) =>
+        // Behind what the step has in common with the one before it.
+        damaged && index === steps.length - 1
+          ? damagedBy(whole, { ...damaged, at: 1 - damaged.at / 2 })
+          : whole,
+      );
+      for (const body of texts.map((text) => Buffer.from(text))) {
+        const expected = outcomeOf(body);
+        expect(outcomeOf(body, bodies)).toEqual(expected);
+        const isRefused = typeof expected === 'string';
+        if (last.isFound) seen[isRefused ? 'refused' : 'found'] += 1;
+        if (isRefused) continue;
+        const { nodes } = parseJsonObject(body, body.length, { bodies });
+        expect(nodes).toEqual(parseJsonObject(body, body.length).nodes);
+      }
+    }),
+    { numRuns: 400, seed: 31 },
+  );
+  expect(Math.min(seen.found, seen.refused)).toBeGreaterThan(50);
+});
+
+const KNOWN = JSON.stringify(Array.from({ length: 300 }, () => ({ a: 'x'.repeat(1_000) })));
+/** The beginning of a body, up to a digit. */
+const BEGUN = `{"system":1,"messages":[${KNOWN.slice(1, -1)},12`;
+
+test.each([
+  ['a number goes on', '3],"n":1}'],
+  ['nothing is new', '],"n":1}'],
+  ['a name of the beginning is repeated', '],"system":2}'],
+  ['the list is repeated', '],"messages":[]}'],
+  ['a name is repeated', '],"n":1,"n":2}'],
+  ['a name of a new item is repeated', ',{"b":1,"b":2}]}'],
+  ['an item has a prototype', ',{"__proto__":{"b":1}}]}'],
+  ['a number has a spelling', ',{"b":1.0}],"n":-0}'],
+  ['half a pair is escaped', ',"\\ud800"]}'],
+  ['a pair is escaped', ',"\\ud83d\\ude00"]}'],
+  ['too many levels follow', `,${'['.repeat(70)}${']'.repeat(70)}]}`],
+  ['too many values follow', `${',0'.repeat(100_000)}]}`],
+  ['too many members follow', `],${object(10_001).slice(1)}`],
+  ['it ends in the list', ','],
+  ['another value follows', ']}{}'],
+])('behind what is known of a body, %s', (_, rest) => {
+  const { bodies, last } = watchBodies();
+  for (let step = 0; step < 2; step += 1) outcomeOf(Buffer.from(`${BEGUN}],"n":1}`), bodies);
+  const body = Buffer.from(BEGUN + rest);
+  expect(outcomeOf(body, bodies)).toEqual(outcomeOf(body));
+  expect(last.isFound).toBe(true);
+});
+
+test('a body does not begin as that of another key', () => {
+  const cache = createBodyCache();
+  const body = Buffer.from(`${BEGUN}]}`);
+  const { match } = cache('one');
+  parseJsonObject(body, body.length, { bodies: cache('one') });
+  expect(match(body)).toMatchObject({ common: body.length });
+  expect(cache('other').match(body)).toBeUndefined();
 });
 
 test.each([

@@ -8,6 +8,7 @@ import {
 } from '../../../lambdas/admin/create-admin-handler.ts';
 import type { Identity } from '../../../lambdas/admin/roles.ts';
 import type { Endpoint } from '../../../lambdas/endpoints/endpoint.ts';
+import { createBodyCache } from '../../../lambdas/http/body-cache.ts';
 import { readAddress } from '../../../lambdas/http/read-address.ts';
 import {
   type Endpoints,
@@ -58,7 +59,9 @@ test('a request whose stages run in order compiles', () => {
   ) => {
     const routed = routeRequest(endpoints, received);
     if ('reply' in routed) return routed.reply;
-    return routed.endpoint(await readCall(await identifyCaller(authenticate, routed)));
+    return routed.endpoint(
+      await readCall(await identifyCaller(authenticate, routed), createBodyCache()),
+    );
   };
   expect(rightOrder).toBeTypeOf('function');
 });

@@ -1,0 +1,173 @@
+import { getHeapStatistics } from 'node:v8';
+import { asArray, type Json } from '../protocols/bytes/json.ts';
+import {
+  type Begun,
+  END,
+  NEXT,
+  NODE,
+  type Nodes,
+  OPEN_LIST,
+  type Outline,
+  START,
+} from '../protocols/bytes/outline.ts';
+import { isRecord } from '../support/readers.ts';
+import { isShared, share } from '../support/shared.ts';
+
+/*
+ * An agent sends its whole conversation with each step, so that a body begins as the one before it in its session. What is known
+ * of that beginning is not read again. Of a body that is the first to begin so only the bytes are kept: most have no successor,
+ * and values that outlive their request cost a collection of the old space.
+ */
+
+/** What is read of a body. Its values may be those of later bodies too, so nothing writes to them. */
+export type Known = Pick<Outline, 'nodes' | 'places'> & { value: Json };
+
+/** What a body has in common with a known one. */
+export type Prefix = { known: Known; begun: Begun };
+
+/** What is kept of a body: `raw` is its bytes in memory that has room for the next steps. */
+type Body = { keyId: string; raw: Buffer<ArrayBuffer>; known: Known | undefined };
+
+/** The kept body that a received one begins as, for so many bytes. */
+type Match = { body: Body; common: number };
+
+/** The bodies of one key. */
+export type Bodies = {
+  match(raw: Buffer): Match | undefined;
+  /** Keeps a body for the next step. `match`: what it was found to begin as. */
+  keep(raw: Buffer, read: Known, match: Match | undefined): void;
+};
+
+/** Of all keys in one process. What is known of a body takes two to three times as much as its bytes. */
+const MAX_BYTES = Math.min(8_000_000, getHeapStatistics().heap_size_limit / 40);
+const MAX_BODIES = 32;
+
+const BLOCK = 16_384;
+const PROBE = 64;
+
+/** How many bytes two bodies begin with alike. */
+const commonLength = (one: Buffer, other: Buffer): number => {
+  const most = Math.min(one.length, other.length);
+  let [from, size] = [0, BLOCK];
+  while (from < most && size >= 1) {
+    const to = Math.min(most, from + size);
+    if (one.compare(other, from, to, from, to) === 0) from = to;
+    else size /= 2;
+  }
+  return from;
+};
+
+const QUOTE = '"';
+
+/** Whether two bodies are equal in the few bytes before a place: hardly any that differ earlier are. */
+const isEqualAt = (one: Buffer, other: Buffer, place: number): boolean => {
+  const from = Math.max(0, place - PROBE);
+  return one.length >= place && one.compare(other, from, place, from, place) === 0;
+};
+
+/** What a body of `size` bytes has in common with the one that it begins as; undefined if that is less than half of it. */
+export const prefixOf = (
+  { body: { raw, known }, common }: Match,
+  size: number,
+): Prefix | undefined => {
+  if (!known) return undefined;
+  const { nodes, places } = known;
+  const at = (node: number, offset: number): number => nodes[node + offset] ?? 0;
+  let [list, members] = [0, 0];
+  for (let node = NODE, index = 0; at(node, START) < common && node < nodes.length; index += 1) {
+    const isBegun = at(node, NEXT) > node + NODE && at(node + NODE, END) < common;
+    if (isBegun && raw[at(node, START)] === OPEN_LIST) [list, members] = [node, index];
+    node = at(node, NEXT);
+  }
+  if (list === 0) return undefined;
+  let [next, items, from] = [list + NODE, 0, 0];
+  // A number would go on behind its end.
+  for (; next < at(list, NEXT) && at(next, END) < common; items += 1) {
+    from = at(next, END);
+    next = at(next, NEXT);
+  }
+  if (2 * from < size) return undefined;
+  const nameEnd = raw.lastIndexOf(QUOTE, at(list, START)) + 1;
+  const begun = {
+    ...{ nodes: nodes.slice(0, next), places: places.filter(({ start }) => start < from) },
+    ...{ from, list, nameEnd, items, members },
+  };
+  return { known, begun };
+};
+
+/** Room for the next steps, of the bytes of a body. */
+const ROOM = 1.25;
+
+/** Makes kept bytes those of `raw`, which begins alike: a received body that is kept would be garbage that lives long. */
+const writeBytes = (kept: Buffer<ArrayBuffer>, raw: Buffer, from: number) => {
+  const { length } = raw;
+  const hasRoom = kept.buffer.byteLength >= length;
+  const room = hasRoom ? kept.buffer : new ArrayBuffer(Math.ceil(length * ROOM));
+  const bytes = Buffer.from(room, 0, length);
+  raw.copy(bytes, hasRoom ? from : 0, hasRoom ? from : 0);
+  return bytes;
+};
+
+const writeNodes = (kept: Nodes, nodes: Nodes): Nodes => {
+  kept.length = Math.min(kept.length, nodes.length);
+  for (let index = 0; index < nodes.length; index += 1) kept[index] = nodes[index] ?? 0;
+  return kept;
+};
+
+/** Marks the items of its lists; those of earlier bodies, which come first, are marked. */
+const shareItems = (value: Json): void => {
+  for (const member of Object.values(value)) {
+    const items = asArray(member);
+    for (let index = items.length - 1; index >= 0; index -= 1) {
+      const item = items[index];
+      if (!isRecord(item)) continue;
+      if (isShared(item)) break;
+      share(item);
+    }
+  }
+};
+
+const sizeOf = ({ raw }: Body): number => raw.buffer.byteLength;
+
+export const createBodyCache = () => {
+  /** Those that were used last come last. */
+  let bodies: Body[] = [];
+  /** Forgets bodies until there is room for one more. Returns memory of one of them that is not much larger. */
+  const makeRoom = (length: number): Buffer<ArrayBuffer> => {
+    let room = Buffer.alloc(0);
+    let size = bodies.reduce((sum, body) => sum + sizeOf(body), length * ROOM);
+    while (bodies.length >= MAX_BODIES || size > MAX_BYTES) {
+      const [oldest] = bodies.splice(0, 1);
+      if (!oldest) break;
+      size -= sizeOf(oldest);
+      if (sizeOf(oldest) < 2 * ROOM * length) room = oldest.raw;
+    }
+    return room;
+  };
+  return (keyId: string): Bodies => ({
+    match: (raw) => {
+      let best: Match | undefined;
+      let most = Math.ceil(raw.length / 2);
+      for (const body of bodies) {
+        const isLike = body.keyId === keyId && isEqualAt(body.raw, raw, most);
+        const common = isLike ? commonLength(body.raw, raw) : 0;
+        if (common <= most) continue;
+        most = common;
+        best = { body, common };
+      }
+      return best;
+    },
+    keep: (raw, { nodes, places, value }, match) => {
+      const isNext = match && 8 * match.common > 7 * match.body.raw.length;
+      const body = isNext ? match.body : { keyId, raw: makeRoom(raw.length), known: undefined };
+      body.raw = writeBytes(body.raw, raw, isNext ? match.common : 0);
+      if (match) {
+        shareItems(value);
+        body.known = { nodes: writeNodes(body.known?.nodes ?? [], nodes), places, value };
+      }
+      bodies = [...bodies.filter((other) => other !== body), body];
+    },
+  });
+};
+
+export type BodyCache = ReturnType<typeof createBodyCache>;
