@@ -40,7 +40,7 @@ export type Bodies = {
 
 /** Of all keys in one process. What is known of a body takes two to three times as much as its bytes. */
 const MAX_BYTES = Math.min(8_000_000, getHeapStatistics().heap_size_limit / 40);
-const MAX_BODIES = 32;
+const MAX_BODIES = 64;
 
 const BLOCK = 16_384;
 const PROBE = 64;

@@ -171,6 +171,9 @@ const readWhole = (raw: Raw, read: Raw, text: string | undefined) => {
   return { nodes, places, value, removed, isRead: count === namesIn(nodes) };
 };
 
+/** A smaller one is read as fast as another one is found to begin alike. */
+const LARGE_BODY = 8_192;
+
 /** `text`: that of bytes, if there is one already. */
 type Options = { text?: string | undefined; bodies?: Bodies | undefined };
 
@@ -183,7 +186,7 @@ export const parseJsonObject = (raw: Raw, bytes: number, options: Options = {}):
   const { text, bodies } = options;
   // In ASCII a character's place is that of its byte.
   const read = text?.length === raw.length ? text : raw;
-  const large = typeof raw === 'string' || raw.length < LARGE_LIST ? undefined : raw;
+  const large = typeof raw === 'string' || raw.length < LARGE_BODY ? undefined : raw;
   const match = large && bodies?.match(large);
   const prefix = large && match && prefixOf(match, large.length);
   const keep = (known: Known): JsonSource => {
