@@ -1,5 +1,6 @@
 import '../../lambdas/web/lambda-runtime.ts';
 import { randomBytes } from 'node:crypto';
+import { onTestFinished } from 'vitest';
 import type { Endpoint } from '../../lambdas/endpoints/endpoint.ts';
 import { createHttpHandler } from '../../lambdas/http/create-http-handler.ts';
 import type { Endpoints } from '../../lambdas/http/stages.ts';
@@ -92,4 +93,11 @@ export const startEdge = async (
       await tables.close();
     },
   };
+};
+
+/** An edge that reads no body before its key, and ends with the test. */
+export const startKeyed = async (slowClients: ServerOptions['slowClients'] = {}): Promise<Edge> => {
+  const edge = await startEdge({}, { checksKeyFirst: true, slowClients });
+  onTestFinished(edge.close);
+  return edge;
 };

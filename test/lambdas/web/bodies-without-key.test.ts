@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test } from 'vitest';
 import { mintKey } from '../../../lambdas/keys/api-key.ts';
-import { type Edge, startEdge } from '../../support/edge.ts';
+import { startEdge, startKeyed } from '../../support/edge.ts';
 import { functionUrlEvent } from '../../support/function-url-event.ts';
 import { MODEL_ON, post, withRouter } from '../../support/local.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
@@ -17,12 +17,6 @@ const opened: { close(): Promise<void> }[] = [];
 afterEach(async () => {
   for (const { close } of opened.splice(0)) await close();
 });
-
-const startKeyed = async (slowClients = {}): Promise<Edge> => {
-  const edge = await startEdge({}, { checksKeyFirst: true, slowClients });
-  opened.push(edge);
-  return edge;
-};
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc');

@@ -2,21 +2,10 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { afterEach, expect, test } from 'vitest';
-import { type Edge, startEdge } from '../../support/edge.ts';
+import { expect, test } from 'vitest';
+import { type Edge, startKeyed } from '../../support/edge.ts';
 import { openSocketsAt } from '../../support/open-sockets.ts';
 import { connectTo, type RawClient } from '../../support/raw-client.ts';
-
-const opened: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const { close } of opened.splice(0)) await close();
-});
-
-const startKeyed = async (slowClients = {}): Promise<Edge> => {
-  const edge = await startEdge({}, { checksKeyFirst: true, slowClients });
-  opened.push(edge);
-  return edge;
-};
 
 const MEGABYTE = Buffer.alloc(1_000_000, 'x');
 const CHUNK = Buffer.concat([Buffer.from('f4240\r\n'), MEGABYTE, Buffer.from('\r\n')]);
