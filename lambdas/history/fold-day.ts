@@ -2,6 +2,7 @@ import { addKinds } from '../money/cost.ts';
 import type { FoldedRow, HistoryStore, RowPart, UsageRow } from '../stores/history-store.ts';
 import type { RecordEntry, RecordStore, Refusal, RequestRecord } from '../stores/record-store.ts';
 import { requestTimeOf, timeIn } from '../support/ids.ts';
+import { boundOf, type DayRange, isAnew } from './day-range.ts';
 import { openMetrics } from './fold-metrics.ts';
 import { openSums } from './fold-sums.ts';
 import { openSpent } from './fold-who.ts';
@@ -58,18 +59,10 @@ type Parts = {
   history: HistoryStore;
 };
 
-export type DayToFold = {
-  projectId: string;
-  day: string;
+/** `isWhole`: without `from`. */
+export type DayToFold = DayRange & {
   /** Entries that began at this instant (ms) or later are read. @default all of the day */
   from?: number | undefined;
-  /**
-   * What began before it (ms) has been written, and is not read again. Undefined closes the day: its rows are
-   * computed from all its entries, so that those that were later than that are counted too.
-   */
-  settledUntil?: number | undefined;
-  /** Whether an open day is computed from all its entries too, without `from`. */
-  isWhole?: boolean;
   isLate: Share['isLate'];
 };
 
@@ -97,13 +90,13 @@ const readStored = async ({ history }: Parts, { projectId, day }: DayToFold) => 
 const growingOf = (
   { keyId, meterId, model }: RowName,
   stored: FoldedRow | undefined,
-  { projectId, day, settledUntil, isWhole }: DayToFold,
+  range: DayToFold,
 ): Growing => {
-  const before = settledUntil === undefined || isWhole ? undefined : stored?.settled;
+  const { projectId, day } = range;
+  const before = isAnew(range) ? undefined : stored?.settled;
   const { until, ...settled } = before ?? { ...emptyPart(), until: Number.NEGATIVE_INFINITY };
   const row = { projectId, day, keyId, meterId, model, ...NO_USAGE, periods: {} };
-  // Another run may have settled it further.
-  const bound = Math.max(settledUntil ?? Number.POSITIVE_INFINITY, stored?.settled?.until ?? 0);
+  const bound = boundOf(range, stored?.settled?.until);
   return { stored, row, until, bound, settled, open: emptyPart() };
 };
 

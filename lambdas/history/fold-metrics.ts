@@ -2,6 +2,7 @@ import type { HistoryStore, TotalMetrics } from '../stores/history-store.ts';
 import type { RecordEntry } from '../stores/record-store.ts';
 import { DAY_MS, dayOf } from '../support/clock.ts';
 import type { Reconciled } from './close-periods.ts';
+import { boundOf, type DayRange, isAnew } from './day-range.ts';
 import { addEntry, addMetrics } from './metric-sums.ts';
 
 /** What a run adds to the metrics of a day. */
@@ -13,20 +14,18 @@ export type MetricsFold = {
 
 const CLOSED: MetricsFold = { add: () => undefined, write: async () => true };
 
-/** As of a `DayToFold` (fold-day.ts). */
-type Day = { projectId: string; day: string; settledUntil?: number | undefined; isWhole?: boolean };
-
 /** Reads the metrics of a day before its entries are read, as its rows are (fold-day.ts). */
 export const openMetrics = async (
   history: Pick<HistoryStore, 'findMetrics' | 'putMetrics'>,
-  { projectId, day, settledUntil, isWhole }: Day,
+  range: DayRange,
 ): Promise<MetricsFold> => {
+  const { projectId, day, settledUntil } = range;
   const isClosing = settledUntil === undefined;
   const stored = await history.findMetrics(projectId, day);
   if (stored && stored.until === undefined && !isClosing) return CLOSED;
-  const before = isClosing || isWhole ? undefined : structuredClone(stored);
+  const before = isAnew(range) ? undefined : structuredClone(stored);
   const { settled, until = Number.NEGATIVE_INFINITY } = before ?? { settled: {} };
-  const bound = Math.max(settledUntil ?? Number.POSITIVE_INFINITY, stored?.until ?? 0);
+  const bound = boundOf(range, stored?.until);
   const open = {};
   return {
     add: (entry, part, time) => {

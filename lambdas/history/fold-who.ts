@@ -5,6 +5,7 @@ import {
   type SpentBy,
 } from '../stores/history-store.ts';
 import type { RequestRecord, Who } from '../stores/record-store.ts';
+import { boundOf, type DayRange, isAnew } from './day-range.ts';
 import { NO_USAGE, SUM_NAMES } from './sums.ts';
 import { addValue, noSums, type TopValues, toTop, type ValueSums } from './top-values.ts';
 
@@ -51,17 +52,14 @@ type Growing = {
 type Stored = Pick<SpentBy, 'values' | 'other' | 'hasMore'>;
 const NOTHING: Stored = { values: [], other: [[], []], hasMore: false };
 
-/** As of a `DayToFold` (fold-day.ts). */
-type Day = { projectId: string; day: string; settledUntil?: number | undefined; isWhole?: boolean };
-
-const growingOf = (stored: SpentBy | undefined, { settledUntil, isWhole }: Day): Growing => {
-  const before = settledUntil === undefined || isWhole ? undefined : stored;
+const growingOf = (stored: SpentBy | undefined, range: DayRange): Growing => {
+  const before = isAnew(range) ? undefined : stored;
   const top = before ? topOf(before) : { values: new Map(), other: noSums() };
   // Later entries are read again.
   for (const sums of [...top.values.values(), top.other]) sums.open = { ...NO_USAGE };
   const until = before?.until ?? Number.NEGATIVE_INFINITY;
   const names = new Set([...top.values.keys()].filter(isName));
-  const bound = Math.max(settledUntil ?? Number.POSITIVE_INFINITY, stored?.until ?? 0);
+  const bound = boundOf(range, stored?.until);
   return { stored, top, until, bound, names, hasMore: before?.hasMore ?? false };
 };
 
@@ -90,7 +88,7 @@ const listed = (top: TopValues): Pick<SpentBy, 'values' | 'other'> => ({
 /** Reads the sums of a day by user, session, agent, client and tag before its entries are read, as its rows are (fold-day.ts). */
 export const openSpent = async (
   history: Pick<HistoryStore, 'findSpent' | 'putSpent'>,
-  wanted: Day,
+  wanted: DayRange,
 ) => {
   const { projectId, day } = wanted;
   const isClosing = wanted.settledUntil === undefined;
