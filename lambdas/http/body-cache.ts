@@ -1,4 +1,3 @@
-import { getHeapStatistics } from 'node:v8';
 import { asArray, type Json } from '../protocols/bytes/json.ts';
 import {
   type Begun,
@@ -38,8 +37,8 @@ export type Bodies = {
   keep(raw: Buffer, read: Known, match: Match | undefined): void;
 };
 
-/** Of all keys in one process. What is known of a body takes two to three times as much as its bytes. */
-const MAX_BYTES = Math.min(8_000_000, getHeapStatistics().heap_size_limit / 40);
+/** Of all keys in one process, which may have 256 MB. What is known of a body takes two to three times as much as its bytes. */
+const MAX_BYTES = 7_000_000;
 const MAX_BODIES = 64;
 
 const BLOCK = 16_384;

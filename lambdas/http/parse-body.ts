@@ -144,14 +144,14 @@ const within = (outline: Outline): Outline => {
 /** Reads what is behind a known beginning; undefined if the body has to be read whole. `read`: the body, or its text in ASCII. */
 const readBehind = (raw: Buffer, read: Raw, prefix: Prefix): Known | undefined => {
   const { begun } = prefix;
-  const next = begun.nodes.length;
+  const [next, known] = [begun.nodes.length, begun.places.length];
   const { nodes, places } = within(outlineOf(read, LIMITS, begun));
   const rest = parsed(() => parseRest(raw, nodes, begun));
   const cleaning = { hasEscapes: raw.includes('\\u', begun.from), removed: new Set<string>() };
   // The list has its name in the rest too.
   const isRead = cleaned(rest, cleaning) === namesIn(nodes, next) + 1;
   const value = isRead ? joined({ raw, nodes }, prefix, rest) : undefined;
-  if (value) withWrittenNumbers(raw, value, places);
+  if (value) withWrittenNumbers(raw, value, places.slice(known));
   return value && { nodes, places, value };
 };
 
