@@ -24,8 +24,8 @@ export type Known = Pick<Outline, 'nodes' | 'places'> & { value: Json };
 /** What a body has in common with a known one. */
 export type Prefix = { known: Known; begun: Begun };
 
-/** What is kept of a body: `raw` is its bytes in memory that has room for the next steps. */
-type Body = { keyId: string; raw: Buffer<ArrayBuffer>; known: Known | undefined };
+/** What is kept of a body: `raw` is its bytes in memory that has room for the next steps, `use` counts up with each use of a body. */
+type Body = { keyId: string; raw: Buffer<ArrayBuffer>; known: Known | undefined; use: number };
 
 /** The kept body that a received one begins as, for so many bytes. */
 type Match = { body: Body; common: number };
@@ -42,7 +42,6 @@ const MAX_BYTES = 7_000_000;
 const MAX_BODIES = 64;
 
 const BLOCK = 16_384;
-const PROBE = 64;
 
 /** How many bytes two bodies begin with alike. */
 const commonLength = (one: Buffer, other: Buffer): number => {
@@ -57,12 +56,6 @@ const commonLength = (one: Buffer, other: Buffer): number => {
 };
 
 const QUOTE = '"';
-
-/** Whether two bodies are equal in the few bytes before a place: hardly any that differ earlier are. */
-const isEqualAt = (one: Buffer, other: Buffer, place: number): boolean => {
-  const from = Math.max(0, place - PROBE);
-  return one.length >= place && one.compare(other, from, place, from, place) === 0;
-};
 
 /** What a body of `size` bytes has in common with the one that it begins as; undefined if that is less than half of it. */
 export const prefixOf = (
@@ -128,16 +121,32 @@ const shareItems = (value: Json): void => {
 
 const sizeOf = ({ raw }: Body): number => raw.buffer.byteLength;
 
+/** Where a body of a key stands, or would, among bodies in the order of their keys and bytes. */
+const placeOf = (bodies: Body[], keyId: string, raw: Buffer): number => {
+  let [from, to] = [0, bodies.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    const body = bodies[middle];
+    if (!body) break;
+    const isBefore = body.keyId === keyId ? body.raw.compare(raw) < 0 : body.keyId < keyId;
+    if (isBefore) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+};
+
 export const createBodyCache = () => {
-  /** Those that were used last come last. */
-  let bodies: Body[] = [];
+  /** In order, so that the one that begins most like another body is its neighbor: agents' bodies all begin with one prompt. */
+  const bodies: Body[] = [];
+  let uses = 0;
+  const forget = (body: Body) => bodies.splice(bodies.indexOf(body), 1);
   /** Forgets bodies until there is room for one more. Returns memory of one of them that is not much larger. */
   const makeRoom = (length: number): Buffer<ArrayBuffer> => {
     let room = Buffer.alloc(0);
     let size = bodies.reduce((sum, body) => sum + sizeOf(body), length * ROOM);
-    while (bodies.length >= MAX_BODIES || size > MAX_BYTES) {
-      const [oldest] = bodies.splice(0, 1);
-      if (!oldest) break;
+    while (bodies.length > 0 && (bodies.length >= MAX_BODIES || size > MAX_BYTES)) {
+      const oldest = bodies.reduce((one, other) => (one.use < other.use ? one : other));
+      forget(oldest);
       size -= sizeOf(oldest);
       if (sizeOf(oldest) < 2 * ROOM * length) room = oldest.raw;
     }
@@ -145,26 +154,28 @@ export const createBodyCache = () => {
   };
   return (keyId: string): Bodies => ({
     match: (raw) => {
+      const place = placeOf(bodies, keyId, raw);
       let best: Match | undefined;
-      let most = Math.ceil(raw.length / 2);
-      for (const body of bodies) {
-        const isLike = body.keyId === keyId && isEqualAt(body.raw, raw, most);
-        const common = isLike ? commonLength(body.raw, raw) : 0;
-        if (common <= most) continue;
-        most = common;
-        best = { body, common };
+      for (const body of [bodies[place - 1], bodies[place]]) {
+        if (body?.keyId !== keyId) continue;
+        const common = commonLength(body.raw, raw);
+        if (common > (best?.common ?? raw.length / 2)) best = { body, common };
       }
       return best;
     },
     keep: (raw, { nodes, places, value }, match) => {
       const isNext = match && 8 * match.common > 7 * match.body.raw.length;
-      const body = isNext ? match.body : { keyId, raw: makeRoom(raw.length), known: undefined };
+      const kept = isNext ? match.body : undefined;
+      if (kept) forget(kept);
+      const body = kept ?? { keyId, raw: makeRoom(raw.length), known: undefined, use: 0 };
       body.raw = writeBytes(body.raw, raw, isNext ? match.common : 0);
       if (match) {
         shareItems(value);
         body.known = { nodes: writeNodes(body.known?.nodes ?? [], nodes), places, value };
       }
-      bodies = [...bodies.filter((other) => other !== body), body];
+      body.use = uses;
+      uses += 1;
+      bodies.splice(placeOf(bodies, keyId, body.raw), 0, body);
     },
   });
 };

@@ -223,6 +223,49 @@ test('a body does not begin as that of another key', () => {
   expect(cache('other').match(body)).toBeUndefined();
 });
 
+const commonOf = (one: string, other: string): number => {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length += 1;
+  return length;
+};
+
+test('of the bodies of its key, a body continues the one that it begins most like', () => {
+  const text = fc
+    .array(fc.constantFrom('a', 'b'), { minLength: 1, maxLength: 12 })
+    .map((letters) => letters.join('').padStart(16, 'a'));
+  const sent = fc.array(fc.tuple(fc.constantFrom('one', 'other'), text), { maxLength: 30 });
+  const read = { nodes: [], places: [], value: {} };
+  fc.assert(
+    fc.property(sent, fc.array(text), (earlier, later) => {
+      const cache = createBodyCache();
+      for (const [key, body] of earlier) cache(key).keep(Buffer.from(body), read, undefined);
+      for (const body of later) {
+        const commons = earlier.flatMap(([key, other]) =>
+          key === 'one' ? [commonOf(other, body)] : [],
+        );
+        const most = Math.max(0, ...commons);
+        const found = cache('one').match(Buffer.from(body));
+        expect(found?.common ?? 0).toBe(most > body.length / 2 ? most : 0);
+        if (found) expect(commonOf(found.body.raw.toString(), body)).toBe(most);
+      }
+    }),
+    { numRuns: 300, seed: 35 },
+  );
+});
+
+test('of 64 bodies, the one that was not used for longest makes room for another', () => {
+  const bodies = createBodyCache()('key');
+  const bodyOf = (session: number, step = 0) =>
+    Buffer.from(JSON.stringify({ session, items: Array(20 + step).fill('x'.repeat(500)) }));
+  const send = (body: Buffer) => parseJsonObject(body, body.length, { bodies });
+  for (let session = 0; session < 64; session += 1) send(bodyOf(session));
+  send(bodyOf(0, 1));
+  send(bodyOf(64));
+  const isKept = (session: number) =>
+    (bodies.match(bodyOf(session))?.common ?? 0) > bodyOf(session).length - 10;
+  expect([0, 1, 2, 63, 64].map(isKept)).toEqual([true, false, true, true, true]);
+});
+
 test.each([
   ['a list between two numbers', (list: string) => `{"a":1${list}2}`],
   ['a list behind the body', (list: string) => `{"a":1}${list}`],
