@@ -132,7 +132,7 @@ export const createCatalog = (models: Model[]): Catalog => {
   };
   /** Ends, because a successor is retired later. */
   const answering: Catalog['answering'] = (asked, now) => {
-    if (!isRetired(asked, now)) return asked;
+    if (asked.retires === undefined || !isRetired(asked, now)) return asked;
     const next = asked.afterwards && models.find(({ id }) => id === asked.successor);
     return next && answering(next, now);
   };

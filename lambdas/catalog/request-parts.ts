@@ -10,7 +10,6 @@ import type {
   ToolCallBlock,
   Turn,
 } from '../protocols/generation.ts';
-import { leadOf } from '../protocols/turn-runs.ts';
 import type { Image } from './image-tokens.ts';
 
 /** What a request's tokens depend on, the same for every vendor. */
@@ -184,10 +183,11 @@ export const partsOf = ({ turns, tools = [] }: GenerationRequest): RequestParts 
     mediaTokens: 0,
     inflatable: MAX_INFLATED,
   };
-  const [lead, later] = leadOf(turns);
-  for (const turn of lead) addTurn(parts, turn);
-  for (const turn of later) {
-    addTurn(parts, turn, turn.role === 'system' ? parts.laterSystem : parts.text);
+  let isLater = false;
+  for (const turn of turns) {
+    const isSystem = turn.role === 'system';
+    isLater ||= !isSystem;
+    addTurn(parts, turn, isLater && isSystem ? parts.laterSystem : parts.text);
   }
   for (const tool of tools) addTool(parts, tool);
   return parts;

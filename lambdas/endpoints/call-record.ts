@@ -1,6 +1,6 @@
 import { nameOf, type Target } from '../catalog/catalog.ts';
 import { memberText } from '../protocols/bytes/splice.ts';
-import type { Marking } from '../protocols/cache/marks.ts';
+import type { Marking } from '../protocols/cache/members.ts';
 import { wireTargetOf } from '../protocols/protocol.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
 import { limitsText, type ProviderLimit } from '../protocols/provider-limits.ts';

@@ -2,8 +2,8 @@ import type { Target } from '../catalog/catalog.ts';
 import { type Demand, type Rates, ratesOf } from '../money/lease.ts';
 import { pricesOf } from '../money/prices.ts';
 import { asRecord } from '../protocols/bytes/json.ts';
-import { textAt } from '../protocols/bytes/raw.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
+import { textAt } from '../support/bytes.ts';
 import { DO_NOT_RETRY, invalidRequest } from '../support/errors.ts';
 import { type CheckedCall, estimateOn } from './check-call.ts';
 

@@ -1,5 +1,10 @@
-import { asArray, asRecord, type Json, type JsonSource } from '../protocols/bytes/json.ts';
-import { withWrittenNumbers } from '../protocols/bytes/numbers.ts';
+import {
+  asArray,
+  asRecord,
+  type Json,
+  type JsonSource,
+  withWrittenNumbers,
+} from '../protocols/bytes/json.ts';
 import {
   type Limits,
   NAME,
@@ -10,8 +15,8 @@ import {
   outlineOf,
   START,
 } from '../protocols/bytes/outline.ts';
-import { type Raw, textAt } from '../protocols/bytes/raw.ts';
 import { childrenOf } from '../protocols/bytes/splice.ts';
+import { type Raw, textAt } from '../support/bytes.ts';
 import { type ApiError, invalidRequest } from '../support/errors.ts';
 import { type Bodies, type Known, type Prefix, prefixOf } from './body-cache.ts';
 

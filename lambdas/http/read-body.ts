@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { JsonSource } from '../protocols/bytes/json.ts';
-import type { Raw } from '../protocols/bytes/raw.ts';
+import type { Raw } from '../support/bytes.ts';
 import { encodePieces, SHORT } from '../support/bytes.ts';
 import { invalidRequest } from '../support/errors.ts';
 import type { Bodies } from './body-cache.ts';

@@ -37,10 +37,9 @@ const isSaid = (message: unknown): boolean => {
  */
 export const instructionEdits = (
   messages: unknown[],
-  { instructions }: GenerationRequest,
+  instructions: readonly string[],
   isJoined: boolean,
 ): Edit[] => {
-  if (!instructions) return [];
   const text = reminderOf(instructions.join('\n'));
   const last = messages.findLastIndex(isSaid);
   const { role, content } = asRecord(messages[last]) ?? {};

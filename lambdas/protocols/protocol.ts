@@ -2,7 +2,7 @@ import type { ApiError } from '../support/errors.ts';
 import type { Json } from './bytes/json.ts';
 import type { Shape } from './bytes/overlay.ts';
 import type { Edit } from './bytes/splice.ts';
-import type { Marking } from './cache/marks.ts';
+import type { Marking } from './cache/members.ts';
 import type { Generation, GenerationEvent, GenerationRequest, ResponseMeta } from './generation.ts';
 import type { Profile } from './profile.ts';
 import type { CallerProtocolName, ProtocolName, UpstreamProtocolName } from './protocol-name.ts';

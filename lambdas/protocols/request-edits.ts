@@ -36,8 +36,9 @@ export const repairEdits = (
   { received, fitted, target }: Context,
   isJoined: boolean,
 ): Edit[] => {
+  const { instructions } = fitted;
   const { messages, ...others } = withEdits(encoded, [
-    ...instructionEdits(asArray(encoded.messages), fitted, isJoined),
+    ...(instructions ? instructionEdits(asArray(encoded.messages), instructions, isJoined) : []),
     ...rejectedMembers(encoded, target),
   ]);
   return [

@@ -126,7 +126,7 @@ export const createCalibrations = (parts: { store: ReceiptStore; clock: Clock })
     /** How the target frames prompts by its own counts; undefined while they are too few. */
     framingOf: (target: Target): FramingNumbers | undefined => {
       const state = states(target);
-      if (state.taken >= GROWTH * state.fit.receipts) {
+      if (state.taken > BATCH && state.taken >= GROWTH * state.fit.receipts) {
         const receipts = state.places.filter((kept) => kept !== undefined);
         const framing = calibratedFraming(receipts, countingOf(target).framing)?.framing;
         state.fit = { framing, receipts: framing ? receipts.length : 0 };

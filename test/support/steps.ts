@@ -1,6 +1,6 @@
 /** Conversations of agents step by step, and what a provider's cache compares of the requests that the router makes of them. */
 
-import { parseWritten } from '../../lambdas/protocols/bytes/numbers.ts';
+import { parseWritten } from '../../lambdas/protocols/bytes/json.ts';
 import { FREE, outlineOf } from '../../lambdas/protocols/bytes/outline.ts';
 import { splice } from '../../lambdas/protocols/bytes/splice.ts';
 import type { GenerationRequest } from '../../lambdas/protocols/generation.ts';

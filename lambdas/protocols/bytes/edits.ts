@@ -1,5 +1,4 @@
-import { asArray, asRecord, type Json } from './json.ts';
-import { isSameJson } from './numbers.ts';
+import { asArray, asRecord, isSameJson, type Json } from './json.ts';
 import { type Edit, remove, set } from './splice.ts';
 
 /** The edits of a part as those of what holds it at `path`; a part itself is at the empty path. */

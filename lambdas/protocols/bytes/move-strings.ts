@@ -1,8 +1,8 @@
 import type { Bytes } from '../../support/bytes.ts';
+import { joinPieces, type Raw, sliceOf } from '../../support/bytes.ts';
 import { oncePer } from '../../support/once-per.ts';
 import { asRecord, type Json, type JsonSource } from './json.ts';
 import { END, NEXT, NODE, type Nodes, START } from './outline.ts';
-import { joinPieces, type Raw, sliceOf } from './raw.ts';
 
 /**
  * Strings are the bulk of an agent's body, and a string of JSON is the same text in every protocol: what is written holds

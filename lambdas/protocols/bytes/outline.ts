@@ -1,4 +1,4 @@
-import type { Raw } from './raw.ts';
+import type { Raw } from '../../support/bytes.ts';
 
 /** A number that JavaScript would write in another way, by the way to it from the outermost value. */
 export type Place = {

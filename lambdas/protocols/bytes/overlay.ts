@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../../support/readers.ts';
-import type { Json } from './json.ts';
-import { isSameJson } from './numbers.ts';
+import { isSameJson, type Json } from './json.ts';
 import { type Edit, remove, set } from './splice.ts';
 
 /** Members that show the operator's account at a provider, and the name of every object's prototype. */

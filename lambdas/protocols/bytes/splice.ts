@@ -1,4 +1,5 @@
 import type { Bytes } from '../../support/bytes.ts';
+import { codeAt, joinPieces, type Raw, sliceOf, textAt } from '../../support/bytes.ts';
 import type { JsonSource } from './json.ts';
 import {
   END,
@@ -12,7 +13,6 @@ import {
   outlineOf,
   START,
 } from './outline.ts';
-import { codeAt, joinPieces, type Raw, sliceOf, textAt } from './raw.ts';
 
 /** What is written at one place of a JSON text; a member that is absent, or the item behind the last one, is added. */
 export type Edit = { path: readonly (string | number)[]; set?: unknown; remove?: true };

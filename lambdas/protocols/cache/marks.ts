@@ -1,13 +1,7 @@
 import { asRecord } from '../bytes/json.ts';
 import type { Block, GenerationRequest } from '../generation.ts';
-import type { CacheLife, Profile } from '../profile.ts';
-import { hasMarks } from './members.ts';
-
-/** Who marked the prefixes of a request that its target caches, and why: a word of docs/records.md. */
-export type Marking =
-  | { by: 'caller'; why: 'sent' }
-  | { by: 'router'; why: CacheLife }
-  | { by: 'none'; why: 'automatic' | 'explicit' | 'off' | 'own' | 'rejected' | 'short' | 'single' };
+import type { Profile } from '../profile.ts';
+import { hasMarks, type Marking } from './members.ts';
 
 /** Of any Claude model. */
 const MOST_MINIMUM = 4_096;
@@ -49,10 +43,6 @@ const isContinued = ({ turns, tools = [] }: GenerationRequest): boolean =>
 
 const isExplicit = ({ chatFields, extras }: GenerationRequest): boolean =>
   asRecord((chatFields ?? extras.fields).prompt_cache_options)?.mode === 'explicit';
-
-/** Of protocols whose targets cache without marks. */
-export const ownMarking = (request: GenerationRequest): Marking =>
-  hasMarks(request) ? { by: 'caller', why: 'sent' } : { by: 'none', why: 'automatic' };
 
 /** Who marks a request to a messages target of this profile. A caller of the protocol marks for itself. */
 export const markingOf = (request: GenerationRequest, profile: Profile): Marking => {

@@ -3,7 +3,7 @@ import { isBlankText } from '../bytes/edits.ts';
 import { asRecord, type Json } from '../bytes/json.ts';
 import { type Edit, remove } from '../bytes/splice.ts';
 import type { Block, GenerationRequest, NativeTool, Tool, Turn } from '../generation.ts';
-import type { Profile } from '../profile.ts';
+import type { CacheLife, Profile } from '../profile.ts';
 
 export const POINT = 'prompt_cache_breakpoint';
 
@@ -44,6 +44,16 @@ export const hasMarks = ({ turns, tools = [], extras }: GenerationRequest): bool
   turns.some((turn) => markOf(turn.extras?.fields) !== undefined || turn.blocks.some(isMarked)) ||
   tools.some((tool) => fieldsOf(tool).some(markOf)) ||
   markOf(extras.fields) !== undefined;
+
+/** Who marked the prefixes of a request that its target caches, and why: a word of docs/records.md. */
+export type Marking =
+  | { by: 'caller'; why: 'sent' }
+  | { by: 'router'; why: CacheLife }
+  | { by: 'none'; why: 'automatic' | 'explicit' | 'off' | 'own' | 'rejected' | 'short' | 'single' };
+
+/** Of protocols whose targets cache without marks. */
+export const ownMarking = (request: GenerationRequest): Marking =>
+  hasMarks(request) ? { by: 'caller', why: 'sent' } : { by: 'none', why: 'automatic' };
 
 /** Whether a target is known to take a member of another protocol's caller. */
 export const takes = ({ cacheFields = [], cacheWithout = [] }: Profile, name: string): boolean =>

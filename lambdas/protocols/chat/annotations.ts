@@ -8,13 +8,13 @@ export type Span = { start: number; end: number };
 const afterBytes = (text: string, offset: number): number =>
   Buffer.from(text).toString('utf8', 0, offset).length;
 
-/** The pages that a message cites, as models that search the web state them; a message without any has none. */
+/** The pages that a message cites, as models that search the web state them. */
 export const annotationsOf = (
-  citations: Citation[] | undefined,
+  citations: Citation[],
   text: string,
   spanOf: (block: number) => Span | undefined,
 ): Json => {
-  const annotations = (citations ?? []).flatMap(({ url, title, block, start, end }) => {
+  const annotations = citations.flatMap(({ url, title, block, start, end }) => {
     const span = block === undefined ? { start: 0, end: text.length } : spanOf(block);
     if (!span) return [];
     const at = (offset: number) =>

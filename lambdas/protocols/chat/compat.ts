@@ -71,8 +71,7 @@ export const followsResult = ({ role }: Json, index: number, messages: Json[]): 
 // --- texts ---
 
 /** A message whose parts are texts with one text, for targets that take no list. */
-export const withOneText = (message: Json, { content: form }: WireTarget): Json => {
-  if (form !== 'text') return message;
+export const withOneText = (message: Json): Json => {
   const parts = asArray(message.content).map((part) => asRecord(part) ?? {});
   if (parts.length === 0) return message;
   if (parts.some(({ type, text }) => type !== 'text' || typeof text !== 'string')) return message;

@@ -13,6 +13,7 @@ import { NAME } from './name.ts';
 import { asksForUsage, fitTo, takesCustomTools } from './request.ts';
 import { decodeThoughts } from './signed-thinking.ts';
 import { encodeToolFields } from './tools.ts';
+import { TOOL_FIELDS } from './wire.ts';
 
 // --- histories that are encoded again ---
 
@@ -140,9 +141,10 @@ const systemEdits = (message: Json): Edit[] => {
 const roleEdits = (message: Json, context: Context): Edit[] => {
   if (message.role === 'assistant') return assistantEdits(message, context);
   if (isSystem(message)) return systemEdits(message);
+  if (!isResult(message)) return [];
   return [
     ...idEdits(message, 'tool_call_id'),
-    ...(isResult(message) && message.content == null ? [set(['content'], '')] : []),
+    ...(message.content == null ? [set(['content'], '')] : []),
   ];
 };
 
@@ -155,9 +157,8 @@ const messageEdits = (message: Json, context: Context): Edit[] => [
 /** The edits of the messages, or of all of them as one. */
 const historyEdits = (context: Context): Edit[] => {
   const { fitted, target, received } = context;
-  const messages = asArray(received.messages).map((message) =>
-    withOneText(asRecord(message) ?? {}, target),
-  );
+  const sent = asArray(received.messages).map((message) => asRecord(message) ?? {});
+  const messages = target.content === 'text' ? sent.map(withOneText) : sent;
   if (needsRepair(messages, context)) {
     return repairEdits({ messages: encodeChatTurns(fitted, target) }, context, true);
   }
@@ -167,7 +168,7 @@ const historyEdits = (context: Context): Edit[] => {
       const edits = messageEdits(message, context);
       return message.content === content ? edits : [set(['content'], message.content), ...edits];
     }),
-    ...instructionEdits(messages, fitted, true),
+    ...(fitted.instructions ? instructionEdits(messages, fitted.instructions, true) : []),
   ];
 };
 
@@ -215,8 +216,6 @@ const responseFormat = ({ received: { response_format: format } }: Context): Edi
 
 // --- tools ---
 
-const TOOL_FIELDS = ['tools', 'functions', 'tool_choice', 'function_call', 'parallel_tool_calls'];
-
 /** Choices of the messages protocol, which agents send next to its tools. */
 const isBorrowedChoice = (choice: unknown): boolean =>
   ['auto', 'any', 'none', 'tool'].includes(asString(asRecord(choice)?.type) ?? '');
@@ -233,12 +232,12 @@ const toolEdits = (tool: Json, wanted: Json): Edit[] => {
 };
 
 const tools = ({ received, request, fitted, target }: Context): Edit[] => {
+  const present = TOOL_FIELDS.filter((field) => field in received);
+  if (present.length === 0) return [];
   const name = usesFunctions(request) ? 'functions' : 'tools';
   const sent = asArray(received[name]);
   // The vendor rejects the others without tools.
-  if (sent.length === 0) {
-    return TOOL_FIELDS.flatMap((field) => (field in received ? [remove([field])] : []));
-  }
+  if (sent.length === 0) return present.map((field) => remove([field]));
   const encoded = encodeToolFields(fitted);
   const list = asArray(encoded[name]);
   const isForeign = isBorrowedChoice(received.tool_choice);

@@ -63,8 +63,9 @@ export const encodeRequest = (
     user: encodeUser(request),
     prompt_cache_key: fields.prompt_cache_key ?? sessionKey(request, target),
   });
+  const { instructions } = request;
   return withEdits(wire, [
     ...rejectedMembers(wire, target),
-    ...instructionEdits(asArray(wire.messages), request, true),
+    ...(instructions ? instructionEdits(asArray(wire.messages), instructions, true) : []),
   ]);
 };

@@ -1,4 +1,5 @@
-import { type Json, jsonTemplate } from '../bytes/json.ts';
+import { jsonTemplate } from '../bytes/frame.ts';
+import type { Json } from '../bytes/json.ts';
 import type {
   BlockHead,
   Citation,
@@ -117,7 +118,7 @@ const createBlockWriter = (chunk: WriteChunk, request: GenerationRequest) => {
     /** The signed thinking and what is cited, whole: clients differ in how they join parts of a list. */
     lists: (citations: Citation[] | undefined): Json => ({
       ...(thoughts.size > 0 && encodeThoughts([...thoughts.values()])),
-      ...annotationsOf(citations, content, (block) => spans.get(block)),
+      ...(citations && annotationsOf(citations, content, (block) => spans.get(block))),
     }),
   };
 };

@@ -182,5 +182,6 @@ export const encodeTurns = (request: GenerationRequest, target: WireTarget): Jso
   const isSpoken = turns.some(({ role }) => role !== 'system');
   const isLost = isSpoken && messages.every(({ role }) => role === 'system');
   if (!sameProtocol && (messages.length === 0 || isLost)) throw noContent();
-  return bridged(messages, target).map((message) => withOneText(message, target));
+  const all = bridged(messages, target);
+  return target.content === 'text' ? all.map(withOneText) : all;
 };

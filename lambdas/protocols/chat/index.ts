@@ -1,6 +1,6 @@
 import { encodeChatRequest } from '#late/encoders';
 import type { ApiError } from '../../support/errors.ts';
-import { ownMarking } from '../cache/marks.ts';
+import { ownMarking } from '../cache/members.ts';
 import type { CallerProtocol, UpstreamProtocol } from '../protocol.ts';
 import { relaying } from '../streams/relay.ts';
 import type { SseMessage } from '../streams/sse.ts';

@@ -179,6 +179,7 @@ const membersFrom = (value: Json, others: Held[]): Edit[] =>
  */
 export const createRelay = (request: GenerationRequest, meta: ResponseMeta): Relay => {
   const asked = includesUsage(request);
+  const hasFunctions = request.tools !== undefined && usesFunctions(request);
   const count = request.choices ?? 1;
   const editsOfChoice = Array.from({ length: count }, createChoiceEdits);
   const ended = new Set<number>();
@@ -281,7 +282,7 @@ export const createRelay = (request: GenerationRequest, meta: ResponseMeta): Rel
   return ({ data, value, events, encoded }) => {
     const last = events.at(-1);
     if (isFinish(last)) return finish(last, encoded);
-    if (usesFunctions(request)) return undefined;
+    if (hasFunctions) return undefined;
     return value ? pushChunk(data, value, events) : [];
   };
 };

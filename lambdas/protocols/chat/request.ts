@@ -27,7 +27,7 @@ import { decodeFunctionCall, decodeFunctionResult, MARK } from './functions.ts';
 import { NAME } from './name.ts';
 import { decodeThoughts, placeThoughts } from './signed-thinking.ts';
 import { decodeToolFields } from './tools.ts';
-import { ChatRequest, type Message } from './wire.ts';
+import { ChatRequest, type Message, TOOL_FIELDS } from './wire.ts';
 
 type MessageOf<R extends Message['role']> = Extract<Message, { role: R }>;
 type WireToolCall = NonNullable<MessageOf<'assistant'>['tool_calls']>[number];
@@ -126,7 +126,7 @@ const decodeMessages = (messages: Message[]): Turn[] => {
 /** Members that have a canonical form. */
 const CANONICAL = [
   ...['model', 'messages', 'stream', 'max_tokens', 'temperature', 'top_p', 'top_k', 'n', 'stop'],
-  ...['tools', 'tool_choice', 'functions', 'function_call', 'parallel_tool_calls'],
+  ...TOOL_FIELDS,
   ...['response_format', 'reasoning_effort', 'user'],
 ];
 
@@ -147,7 +147,7 @@ export const decodeRequest = (body: unknown): GenerationRequest => {
     topP: wire.top_p,
     topK: wire.top_k,
     stop: listOf(typeof stop === 'string' ? [stop] : stop),
-    ...decodeToolFields(wire),
+    ...(TOOL_FIELDS.some((name) => wire[name] !== undefined) && decodeToolFields(wire)),
     responseFormat: format && decodeResponseFormat(format),
     reasoning: effort === undefined ? undefined : { effort },
     user: wire.user,
@@ -174,7 +174,7 @@ export const takesCustomTools = (
 ): boolean => customTools ?? extras.protocol === NAME;
 
 const fitTools = (request: GenerationRequest, profile: Profile): Fitted =>
-  fitCustomTools(request, takesCustomTools(request, profile));
+  takesCustomTools(request, profile) ? { request, dropped: [] } : fitCustomTools(request);
 
 const fitMetadata = (request: GenerationRequest, profile: Profile): Fitted => {
   const { metadata, ...fields } = request.extras.fields;

@@ -111,7 +111,7 @@ const encodeMessage = (generation: Generation, request: GenerationRequest): Json
     // Reasoning has one name for callers, and two among upstreams.
     ...(thinking !== '' && { reasoning_content: thinking, reasoning: undefined }),
     ...encodeThoughts(thoughtsIn(generation.blocks)),
-    ...annotationsOf(generation.citations, text, spanIn(generation)),
+    ...(generation.citations && annotationsOf(generation.citations, text, spanIn(generation))),
     ...callsIn(calls, request),
   };
 };

@@ -220,3 +220,8 @@ export const ChatRequest = s.looseObject({
   user: s.optional(s.string),
 });
 export type ChatRequest = s.Infer<typeof ChatRequest>;
+
+/** Its members about tools. */
+export const TOOL_FIELDS = [
+  ...(['tools', 'functions', 'tool_choice', 'function_call', 'parallel_tool_calls'] as const),
+];

@@ -25,9 +25,8 @@ const fitTo = (original: GenerationRequest, target: WireTarget): Fitted => {
     ...{ effort: LEVELS, ...target },
     ...{ parallelTools: false, effortWithTools: true },
   };
-  const fitTools = (request: GenerationRequest) => fitCustomTools(request, false);
   const fitEffort = hasBudget(target) ? [] : [fitReasoning];
-  return fitBy([fitRequest, ...fitEffort, fitTools], original, profile);
+  return fitBy([fitRequest, ...fitEffort, fitCustomTools], original, profile);
 };
 
 // --- members ---

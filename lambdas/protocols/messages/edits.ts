@@ -195,12 +195,13 @@ const history = (context: Context): Edit[] => {
     return repairEdits({ system: undefined, ...encoded }, context, false);
   }
   const { thinkingFrom } = context.request;
+  const { instructions } = context.fitted;
   const taker: Taker = { thinkingFrom, systemTurns: context.target.systemTurns };
   const edits = insideEach(context.received, 'messages', (message) => editsFor(message, taker));
   if (edits.filter(isItemRemoval).length === messages.length) throw noContent();
   return [
     ...edits,
-    ...instructionEdits(messages, context.fitted, false),
+    ...(instructions ? instructionEdits(messages, instructions, false) : []),
     ...system(context, taker),
   ];
 };

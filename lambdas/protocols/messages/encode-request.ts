@@ -84,8 +84,9 @@ export const encodeRequest = (
   });
   const { by, why } = markingOf(original, target);
   const marked = by === 'router' ? withEdits(wire, marksOf(wire, why)) : wire;
+  const { instructions } = request;
   return withEdits(marked, [
     ...rejectedMembers(marked, target),
-    ...instructionEdits(asArray(marked.messages), request, false),
+    ...(instructions ? instructionEdits(asArray(marked.messages), instructions, false) : []),
   ]);
 };

@@ -1,4 +1,5 @@
-import { type Json, jsonTemplate } from '../bytes/json.ts';
+import { jsonTemplate } from '../bytes/frame.ts';
+import type { Json } from '../bytes/json.ts';
 import type { BlockHead, EventOf, GenerationRequest, ResponseMeta, Usage } from '../generation.ts';
 import type { EventEncoder } from '../protocol.ts';
 import { type BlockEvent, type BlockWriter, createSequencer } from '../streams/sequencer.ts';

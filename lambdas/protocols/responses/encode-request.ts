@@ -28,10 +28,9 @@ import { NAME } from './name.ts';
 
 /** The request as the target's model accepts it. The protocol has no stop sequences, and takes an effort next to tools. */
 export const fitTo = (original: GenerationRequest, target: WireTarget): Fitted => {
-  const fitTools = (request: GenerationRequest) =>
-    fitCustomTools(request, target.customTools !== false);
+  const fitTools = target.customTools === false ? [fitCustomTools] : [];
   const profile = { ...target, stop: false, effortWithTools: true };
-  return fitBy([fitRequest, fitReasoning, fitTools], original, profile);
+  return fitBy([fitRequest, fitReasoning, ...fitTools], original, profile);
 };
 
 // --- canonical -> wire ---

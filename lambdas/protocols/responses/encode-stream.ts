@@ -1,5 +1,6 @@
 import type { ApiError } from '../../support/errors.ts';
-import { type Json, jsonTemplate } from '../bytes/json.ts';
+import { jsonTemplate } from '../bytes/frame.ts';
+import type { Json } from '../bytes/json.ts';
 import type {
   BlockHead,
   EventOf,

@@ -1,4 +1,4 @@
-import { ownMarking } from '../cache/marks.ts';
+import { ownMarking } from '../cache/members.ts';
 import type { CallerProtocol, UpstreamProtocol } from '../protocol.ts';
 import { decodeResponse, streamDecoder } from './decode-stream.ts';
 import { editsOf } from './edits.ts';

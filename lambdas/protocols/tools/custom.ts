@@ -72,11 +72,11 @@ export const lostGrammar = ({ tools = [], extras }: GenerationRequest): string[]
     ? [PATHS[extras.protocol].grammar]
     : [];
 
-/** The request for a target that takes custom tools, or gets functions in their place. */
-export const fitCustomTools = (request: GenerationRequest, isTaken: boolean): Fitted =>
-  isTaken
-    ? { request, dropped: [] }
-    : { request: withoutCustomTools(request), dropped: lostGrammar(request) };
+/** The request for a target that gets functions in place of custom tools. */
+export const fitCustomTools = (request: GenerationRequest): Fitted => ({
+  request: withoutCustomTools(request),
+  dropped: lostGrammar(request),
+});
 
 /** An escape that the token cap cut. */
 const CUT_ESCAPE = /\\(?:u[0-9a-f]{0,3})?$/i;

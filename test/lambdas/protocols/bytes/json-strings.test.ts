@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createJsonFrame } from '../../../../lambdas/protocols/bytes/frame.ts';
-import { jsonTemplate, readJson } from '../../../../lambdas/protocols/bytes/json.ts';
+import { createJsonFrame, jsonTemplate } from '../../../../lambdas/protocols/bytes/frame.ts';
+import { readJson } from '../../../../lambdas/protocols/bytes/json.ts';
 
 /** A text with each UTF-16 unit, also those that JSON escapes, and halves of a pair. */
 const TEXTS = Array.from({ length: 0x1_0000 }, (_, unit) => `a${String.fromCharCode(unit)}b`);
