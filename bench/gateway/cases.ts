@@ -1,4 +1,4 @@
-import { oncePer } from '../../lambdas/support/once-per.ts';
+import { oncePer } from '../../lambdas/support/memo.ts';
 import { agentBody, TOOLS } from './agent-bodies.ts';
 
 /** A load: requests of one shape, in a closed loop on `connections` sockets. */

@@ -4,7 +4,7 @@ import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import { DAY_MS, formatInstant } from '../support/clock.ts';
 import { ApiError, apiError } from '../support/errors.ts';
 import { auditIdOf } from '../support/ids.ts';
-import { omitUndefined } from '../support/omit-undefined.ts';
+import { omitUndefined } from '../support/objects.ts';
 import { keptRange } from './input.ts';
 import type { Operation, PlainReply } from './operation.ts';
 import { readPage } from './page.ts';

@@ -9,7 +9,7 @@ import {
 import { DAY_MS, HOUR_MS } from '../support/clock.ts';
 import { describeIssue } from '../support/describe-issue.ts';
 import { invalidRequest } from '../support/errors.ts';
-import { omitUndefined } from '../support/omit-undefined.ts';
+import { omitUndefined } from '../support/objects.ts';
 import { STATE_MODES } from '../tables.ts';
 import type { Role } from './roles.ts';
 

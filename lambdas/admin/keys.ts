@@ -1,7 +1,7 @@
 import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
 import { listOf } from '../support/async-lists.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
-import { omitUndefined } from '../support/omit-undefined.ts';
+import { omitUndefined } from '../support/objects.ts';
 import { budgetsOfKey } from './budget-owners.ts';
 import { OVERLAPS_MS } from './input.ts';
 import { requireKey, requirePlan } from './key-changes.ts';

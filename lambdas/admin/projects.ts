@@ -3,7 +3,7 @@ import type { PlanStore } from '../stores/plan-store.ts';
 import type { Project, ProjectStore } from '../stores/project-store.ts';
 import { formatInstant } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
-import { omitUndefined } from '../support/omit-undefined.ts';
+import { omitUndefined } from '../support/objects.ts';
 import { changedBy } from './input.ts';
 import type { Operation } from './operation.ts';
 import type { OperationParts } from './parts.ts';

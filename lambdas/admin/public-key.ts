@@ -1,7 +1,7 @@
 import type { KeyLimits, KeyRecord } from '../stores/key-store.ts';
 import { formatInstant } from '../support/clock.ts';
 import { type ApiError, notFound } from '../support/errors.ts';
-import { omitUndefined } from '../support/omit-undefined.ts';
+import { omitUndefined } from '../support/objects.ts';
 
 export const statusAt = ({ status, expiresAt }: KeyRecord, now: number): string =>
   status !== 'revoked' && expiresAt !== undefined && expiresAt <= now ? 'expired' : status;

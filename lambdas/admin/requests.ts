@@ -6,7 +6,7 @@ import { mergeDescending } from '../support/async-lists.ts';
 import { DAY_MS } from '../support/clock.ts';
 import { notFound } from '../support/errors.ts';
 import { requestIdIn } from '../support/ids.ts';
-import { omitUndefined } from '../support/omit-undefined.ts';
+import { omitUndefined } from '../support/objects.ts';
 import { MAX_RECORD_DAYS } from '../tables.ts';
 import { keptRange } from './input.ts';
 import type { Operation } from './operation.ts';

@@ -1,7 +1,7 @@
 import type { Model, Target } from '../catalog/catalog.ts';
 import type { BreakerState } from '../stores/notes.ts';
 import { formatInstant } from '../support/clock.ts';
-import { omitUndefined } from '../support/omit-undefined.ts';
+import { omitUndefined } from '../support/objects.ts';
 import { placeOf } from './check.ts';
 import { CALLS } from './input.ts';
 import type { Operation } from './operation.ts';

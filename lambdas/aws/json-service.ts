@@ -1,4 +1,4 @@
-import { isRecord } from '../support/readers.ts';
+import { isRecord } from '../support/objects.ts';
 import type { AwsResponse, Timeouts } from './exchange.ts';
 import {
   AwsError,

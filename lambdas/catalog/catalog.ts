@@ -1,6 +1,6 @@
 import { nearMatches } from '#late/media';
 import { invalidRequest } from '../support/errors.ts';
-import { oncePer } from '../support/once-per.ts';
+import { oncePer } from '../support/memo.ts';
 import type { Model, Target } from './parse-models.ts';
 import { type Dated, isRetired, retiredText, retirementHeaders } from './retirement.ts';
 

@@ -1,4 +1,4 @@
-import { oncePer } from '../support/once-per.ts';
+import { oncePer } from '../support/memo.ts';
 import { createKinds } from './character-classes.ts';
 import { bytesOfWeights, type Weights } from './families.ts';
 import {

@@ -14,7 +14,7 @@ import { type HeaderMap, wireTargetOf } from '../protocols/protocol.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
 import { latestOrigin, originOf } from '../protocols/thinking/origin.ts';
 import type { Calibrations } from '../routing/calibrations.ts';
-import { orderTargets } from '../routing/order-targets.ts';
+import { type Ordered, orderTargets } from '../routing/order-targets.ts';
 import type { Prefer, Preferred } from '../routing/preference.ts';
 import type { Choice } from '../stores/record-store.ts';
 import { type ApiError, invalidRequest } from '../support/errors.ts';
@@ -197,11 +197,14 @@ export const checkCall = (
     targetsFor({ id: model.id, targets: targetsInside }, request),
   );
   const preferred = model.prefer && prefer?.(model, session().id);
-  const { targets, choice } = orderTargets(able, {
-    session: () => session().id,
-    origin: () => latestOrigin(request),
-    preferred,
-  });
+  const { targets, choice }: Ordered =
+    able.length === 1
+      ? { targets: able, choice: 'only' }
+      : orderTargets(able, {
+          session: () => session().id,
+          origin: () => latestOrigin(request),
+          preferred,
+        });
   const prompt = createPrompt(request, targets, calibrations);
   assertFits(model, request, {
     bodyBytes: call.source.bytes,

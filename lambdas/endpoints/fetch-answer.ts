@@ -129,6 +129,9 @@ const isShared = (targets: Target[]): boolean => {
   return false;
 };
 
+const hasFailedOver = ({ model, targets }: CheckedCall, target: Target): boolean =>
+  model.targets.length > 1 && isSecondChoice(target, targets, model.targets);
+
 export const createFetchAnswer = (parts: {
   upstream: Upstream;
   failover: Pick<Failover, 'open'>;
@@ -214,7 +217,7 @@ export const createFetchAnswer = (parts: {
     note({
       upstream: target.upstream,
       attempts: opened.attempts,
-      failedOver: isSecondChoice(target, checked.targets, checked.model.targets) || undefined,
+      failedOver: hasFailedOver(checked, target) || undefined,
       empty: isEmpty || undefined,
       firstContentMs: clock.now() - startedAt,
       // A failure noted after this point is one of this response.

@@ -14,7 +14,7 @@ import type { Who } from '../stores/record-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { ApiError, apiError, withHeaders } from '../support/errors.ts';
 import { suffixOf } from '../support/ids.ts';
-import { omitUndefined } from '../support/omit-undefined.ts';
+import { omitUndefined } from '../support/objects.ts';
 import { createEstimateSample, hashesOf, recordOf } from './call-record.ts';
 import { type CheckDeps, type CheckedCall, checkCall, estimateOn } from './check-call.ts';
 import type { Call, Endpoint, Reply } from './endpoint.ts';
@@ -149,7 +149,8 @@ const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'replay'>): Run => {
   return async (asked, keeper) => {
     const { call } = asked;
     prefetch(asked.targets);
-    const isUnder = isUnderBudget(call.caller, asked.attribution.who);
+    const { budgets } = call.caller;
+    const isUnder = budgets !== undefined && isUnderBudget(budgets, asked.attribution.who);
     const fuse = isUnder ? await fuseOf(asked) : undefined;
     const checked = fuse?.checked ?? asked;
     const { admission, fetched } = await startCall(deps, checked, fuse);
@@ -198,6 +199,11 @@ const withHeadersOf = async (replying: Promise<Reply>, headers: HeaderMap): Prom
   }
 };
 
+/** Whether an attempt may have been before it. The official SDKs count them: 0 with the first one, then 1, 2, … */
+const mayRepeat = ({ header, caller }: Call): boolean =>
+  header('idempotency-key') !== undefined ||
+  (caller.plan.replay === 'retries' && header('x-stainless-retry-count') !== undefined);
+
 /** Handles a generation: checks for free, then runs it, or replays the response of an earlier attempt. */
 export const createGenerate = ({ replay, ...deps }: GenerateDeps): Endpoint => {
   const run = createRun(deps);
@@ -206,13 +212,15 @@ export const createGenerate = ({ replay, ...deps }: GenerateDeps): Endpoint => {
     let warning: HeaderMap | undefined;
     try {
       checked = checkCall(deps, call);
-      warning = warnOfLoop(checked);
+      // A conversation of one turn repeats nothing.
+      if (checked.request.turns.length > 1) warning = warnOfLoop(checked);
     } catch (error) {
       return refuse(call, error);
     }
     const { asked, model } = checked;
     const { keepWith } = call;
-    const reply = replay(checked, keepWith ? (again, keeper) => run(again, keepWith(keeper)) : run);
+    const runKept: Run = keepWith ? (again, keeper) => run(again, keepWith(keeper)) : run;
+    const reply = mayRepeat(call) ? replay(checked, runKept) : runKept(checked);
     const retiring = asked.retires === undefined ? undefined : retirementHeaders(asked, model);
     return warning || retiring ? withHeadersOf(reply, { ...warning, ...retiring }) : reply;
   };

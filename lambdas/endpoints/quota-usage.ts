@@ -6,7 +6,7 @@ import type { WindowUsage } from '../metering/quota-usage.ts';
 import type { HistoryStore } from '../stores/history-store.ts';
 import { DAY_MS, dayOf, formatInstant } from '../support/clock.ts';
 import { invalidRequest, retryLater } from '../support/errors.ts';
-import { omitUndefined } from '../support/omit-undefined.ts';
+import { omitUndefined } from '../support/objects.ts';
 
 import type { Call, Endpoint } from './endpoint.ts';
 

@@ -12,7 +12,7 @@ import type { RecordStore } from '../stores/record-store.ts';
 import { DAY_MS } from '../support/clock.ts';
 import { invalidRequest, notFound, retryLater } from '../support/errors.ts';
 import { requestIdIn } from '../support/ids.ts';
-import { isEmpty, omitUndefined } from '../support/omit-undefined.ts';
+import { isEmpty, omitUndefined } from '../support/objects.ts';
 import type { Cancellations } from './cancellations.ts';
 import type { Endpoint } from './endpoint.ts';
 

@@ -3,7 +3,7 @@ import { asArray, asRecord, asString, type Json, readJsonObject } from '../proto
 import { SESSION_HEADERS, sessionIn } from '../protocols/cache/session.ts';
 import type { CallerHeaders } from '../protocols/protocol.ts';
 import type { Who } from '../stores/record-store.ts';
-import { isEmpty, omitUndefined } from '../support/omit-undefined.ts';
+import { isEmpty, omitUndefined } from '../support/objects.ts';
 
 /*
  * For whom a request was sent, from the fields that clients and other gateways' callers send already. The first usable

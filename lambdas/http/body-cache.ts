@@ -9,8 +9,8 @@ import {
   type Outline,
   START,
 } from '../protocols/bytes/outline.ts';
-import { isRecord } from '../support/readers.ts';
-import { isShared, share } from '../support/shared.ts';
+import { isShared, share } from '../support/memo.ts';
+import { isRecord } from '../support/objects.ts';
 
 /*
  * An agent sends its whole conversation with each step, so that a body begins as the one before it in its session. What is known

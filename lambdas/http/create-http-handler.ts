@@ -12,7 +12,7 @@ import { type Clock, minuteOf, minuteResetsAt, retryAfterMinute } from '../suppo
 import { type ApiError, rateLimited, toApiError } from '../support/errors.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
-import { createLruCache } from '../support/lru-cache.ts';
+import { createLruCache } from '../support/memo.ts';
 import { type BodyCache, createBodyCache } from './body-cache.ts';
 import { accessLog, receive } from './middleware/access-log.ts';
 import { errorEnvelope } from './middleware/error-envelope.ts';

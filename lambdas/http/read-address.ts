@@ -2,8 +2,8 @@ import type { CallerProtocol } from '../protocols/protocol.ts';
 import { callerProtocols } from '../protocols/protocols.ts';
 import { ROUTES } from '../routes.ts';
 import { type ApiError, invalidRequest, notFound } from '../support/errors.ts';
-import { createLruCache } from '../support/lru-cache.ts';
-import { decodeUri } from '../support/readers.ts';
+import { createLruCache } from '../support/memo.ts';
+import { decodeUri } from '../support/objects.ts';
 
 const PLACEHOLDER = /\{(\w+)\}/g;
 const LAST_PLACEHOLDER = /\{(\w+)\}$/;

@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEvent, APIGatewayProxyEventV2 } from 'aws-lambda';
-import { decodeUri } from '../support/readers.ts';
+import { decodeUri } from '../support/objects.ts';
 
 /** An HTTP request without a trace of who delivered it. */
 export type HttpRequest = {

@@ -3,7 +3,7 @@ import type { Caller } from '../keys/authenticate.ts';
 import type { Refused } from '../records/refusals.ts';
 import type { Clock } from '../support/clock.ts';
 import type { ApiError } from '../support/errors.ts';
-import { omitUndefined } from '../support/omit-undefined.ts';
+import { omitUndefined } from '../support/objects.ts';
 import type { Received, Routed } from './stages.ts';
 
 /** How far a request came before its error: its route and its key are known or not. */

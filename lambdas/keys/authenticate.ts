@@ -6,9 +6,8 @@ import { LONGEST_READ_MS, StoreUnavailable, UnreadableItem } from '../stores/sto
 import { type Clock, withTimeout } from '../support/clock.ts';
 import { type ApiError, retryLater, toApiError, unauthenticated } from '../support/errors.ts';
 import type { Log } from '../support/log.ts';
-import { createLruCache } from '../support/lru-cache.ts';
-import { omitUndefined } from '../support/omit-undefined.ts';
-import { oncePer } from '../support/once-per.ts';
+import { createLruCache, oncePer } from '../support/memo.ts';
+import { omitUndefined } from '../support/objects.ts';
 import { hashKey, readCredential } from './api-key.ts';
 import { createCachedLookup } from './cached-lookup.ts';
 import { createUnknownKeyLimit } from './unknown-key-limit.ts';

@@ -1,6 +1,6 @@
 import { LONGEST_READ_MS, StoreUnavailable, UnreadableItem } from '../stores/store-unavailable.ts';
 import { type Clock, withTimeout } from '../support/clock.ts';
-import { createLruCache } from '../support/lru-cache.ts';
+import { createLruCache } from '../support/memo.ts';
 
 /** Age at which an entry is read again; with the time of the read, a revocation applies within 15 s. */
 const FRESH_MS = 10_000;

@@ -1,6 +1,6 @@
 import { type Clock, minuteOf } from '../support/clock.ts';
 import { rateLimited } from '../support/errors.ts';
-import { createLruCache } from '../support/lru-cache.ts';
+import { createLruCache } from '../support/memo.ts';
 
 /** Lookups a minute without a result. A company behind one address has fewer mistyped keys. */
 const MAX_UNKNOWN = 600;

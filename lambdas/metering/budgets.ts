@@ -73,16 +73,16 @@ export const leaseOf = (
 };
 
 /** Whether a request is under one of its caller's budgets; those of users and sessions need one. */
-export const isUnderBudget = ({ budgets }: Caller, who: Who = {}): boolean =>
-  budgets?.some((text) => {
+export const isUnderBudget = (budgets: readonly string[], who: Who = {}): boolean =>
+  budgets.some((text) => {
     const { scope } = readBudget(text);
     return (scope !== 'user' && scope !== 'session') || who[scope] !== undefined;
-  }) ?? false;
+  });
 
 /** Whether they depend on for whom a request is. */
 export const isUnderWho = ({ budgets = [] }: Caller): boolean =>
   budgets.some((text) => /^(user|session)/.test(text));
 
 /** What is left of them, the tightest first; a paused one limits nothing. */
-export const limiting = (views: readonly BudgetView[] | undefined): BudgetView[] | undefined =>
-  views?.filter(({ max }) => max < UNLIMITED).toSorted((one, other) => one.left - other.left);
+export const limiting = (views: readonly BudgetView[]): BudgetView[] =>
+  views.filter(({ max }) => max < UNLIMITED).toSorted((one, other) => one.left - other.left);

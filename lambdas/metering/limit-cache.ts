@@ -8,7 +8,7 @@ import {
 } from '../stores/meter-store.ts';
 import { LONGEST_READ_MS } from '../stores/store-unavailable.ts';
 import { type Clock, MINUTE_MS } from '../support/clock.ts';
-import { createLruCache } from '../support/lru-cache.ts';
+import { createLruCache } from '../support/memo.ts';
 
 /** A cached limit error is repeated without a read for this long, so that a 402 takes precedence soon. */
 const FRESH_MS = 1_000;

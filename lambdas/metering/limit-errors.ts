@@ -3,7 +3,7 @@ import type { BudgetRefusal, Hold } from '../stores/budget-store.ts';
 import type { Period } from '../stores/plan-store.ts';
 import { formatInstant, retryAfterMinute } from '../support/clock.ts';
 import { ApiError, DO_NOT_RETRY, quotaExhausted, rateLimited } from '../support/errors.ts';
-import { omitUndefined } from '../support/omit-undefined.ts';
+import { omitUndefined } from '../support/objects.ts';
 import { dollarsOf } from '../support/public-usage.ts';
 import type { LeaseSize } from './budgets.ts';
 import { LimitReached, type Limits, limitHeaders, resetOfBudget } from './limits.ts';

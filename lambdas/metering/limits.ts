@@ -6,7 +6,7 @@ import type { Period } from '../stores/plan-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import { formatInstant, minuteOf, minuteResetsAt, secondsUntil } from '../support/clock.ts';
 import { ApiError, retryLater, unauthenticated } from '../support/errors.ts';
-import { omitUndefined } from '../support/omit-undefined.ts';
+import { omitUndefined } from '../support/objects.ts';
 import { dollarsOf } from '../support/public-usage.ts';
 
 /** A UTC time window. Instants are ms since the epoch; `resetsAt` is the first one after it. */

@@ -19,7 +19,7 @@ import { StoreThrottled } from '../stores/store-unavailable.ts';
 import { type Clock, minuteOf, minuteResetsAt, withTimeout } from '../support/clock.ts';
 import type { ApiError } from '../support/errors.ts';
 import type { Log } from '../support/log.ts';
-import { createLruCache } from '../support/lru-cache.ts';
+import { createLruCache } from '../support/memo.ts';
 import { type Admission, createUnitSettlement, reserve } from './admission.ts';
 import { type LeaseQuery, type LeaseSize, leaseOf, limiting } from './budgets.ts';
 import { createLimitCache, createRoomEstimate, type LimitExceeded } from './limit-cache.ts';
@@ -219,7 +219,10 @@ export const createMeter = (deps: { store: RequestMeters; clock: Clock; log: Log
     };
     return {
       unit: reservation,
-      limits: { ...limitsAt(caller, reservation, result), budgets: limiting(result.budgets) },
+      limits: {
+        ...limitsAt(caller, reservation, result),
+        budgets: result.budgets && limiting(result.budgets),
+      },
       charge: settlement.charge,
       refund: releasing(settlement.refund),
       withdraw: releasing(settlement.withdraw),

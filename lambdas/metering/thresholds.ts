@@ -3,7 +3,7 @@ import type { BudgetStore, BudgetView } from '../stores/budget-store.ts';
 import type { ReachedThreshold, Threshold, ThresholdStore } from '../stores/notes.ts';
 import { type Clock, formatInstant, MINUTE_MS } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
-import { createLruCache } from '../support/lru-cache.ts';
+import { createLruCache } from '../support/memo.ts';
 import { dollarsOf } from '../support/public-usage.ts';
 import type { Admission } from './admission.ts';
 import { LimitReached, resetOfBudget } from './limits.ts';

@@ -1,5 +1,5 @@
 import { isDefault, lossesBeyond, lostThinking } from '#late/crossing';
-import { omitUndefined } from '../support/omit-undefined.ts';
+import { omitUndefined } from '../support/objects.ts';
 import { asRecord, type Json } from './bytes/json.ts';
 import { cacheLosses } from './cache/members.ts';
 import type { Block, DocumentBlock, GenerationRequest, Turn } from './generation.ts';

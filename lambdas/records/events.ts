@@ -1,6 +1,6 @@
 import type { RequestRecord } from '../stores/record-store.ts';
 import { decimalOf } from '../support/decimal.ts';
-import { omitUndefined } from '../support/omit-undefined.ts';
+import { omitUndefined } from '../support/objects.ts';
 import { whoOf } from './public-record.ts';
 
 /** What billing systems and warehouses take, one for each request that took a unit. */

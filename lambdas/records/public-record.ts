@@ -1,7 +1,7 @@
 import { publicKinds } from '../money/cost.ts';
 import type { Attempt, Choice, Passed, RequestRecord } from '../stores/record-store.ts';
 import { formatInstant } from '../support/clock.ts';
-import { omitUndefined } from '../support/omit-undefined.ts';
+import { omitUndefined } from '../support/objects.ts';
 import { dollarsOf, publicUsage } from '../support/public-usage.ts';
 import { explain, whyCharged } from './explain.ts';
 import { explainCache, type TurnBefore, targetOf } from './explain-cache.ts';

@@ -2,8 +2,8 @@ import type { RecordStore, Refusal, RefusalBatch, RefusedRequest } from '../stor
 import { type Clock, dayOf, MINUTE_MS, minuteOf, withTimeout } from '../support/clock.ts';
 import type { ApiError } from '../support/errors.ts';
 import { newRequestId, type RandomBytes, suffixOf } from '../support/ids.ts';
-import { createLruCache } from '../support/lru-cache.ts';
-import { omitUndefined } from '../support/omit-undefined.ts';
+import { createLruCache } from '../support/memo.ts';
+import { omitUndefined } from '../support/objects.ts';
 
 /** A write takes a few milliseconds. Later, the response has ended and the platform waits for nothing else. */
 export const WRITE_TIMEOUT_MS = 1_000;

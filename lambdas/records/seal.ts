@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { RecordStore, RequestRecord } from '../stores/record-store.ts';
 import { type Clock, HOUR_MS, MINUTE_MS } from '../support/clock.ts';
 import type { RandomBytes } from '../support/ids.ts';
-import { oncePer } from '../support/once-per.ts';
+import { oncePer } from '../support/memo.ts';
 
 /** Bytes of a SHA-512. */
 const BLOCK = 64;

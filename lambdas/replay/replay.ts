@@ -1,6 +1,6 @@
 import { createRunOnce, type ReplayDeps, readAttempt } from '#late/run-once';
 import type { CheckedCall } from '../endpoints/check-call.ts';
-import type { Call, Reply } from '../endpoints/endpoint.ts';
+import type { Reply } from '../endpoints/endpoint.ts';
 import { atFirstCall } from '../support/at-first-call.ts';
 import { DO_NOT_RETRY, invalidRequest } from '../support/errors.ts';
 import type { Run } from './own.ts';
@@ -11,11 +11,6 @@ import type { Run } from './own.ts';
  * @throws ApiError 400, 409 or 422, and what `run` throws
  */
 export type Replay = (checked: CheckedCall, run: Run) => Promise<Reply>;
-
-/** All that other requests enter of this folder. The official SDKs count attempts: 0 with the first one, then 1, 2, … */
-const mayRepeat = ({ header, caller }: Call): boolean =>
-  header('idempotency-key') !== undefined ||
-  (caller.plan.replay === 'retries' && header('x-stainless-retry-count') !== undefined);
 
 const notOffered = () =>
   invalidRequest('This service keeps no responses: send the request without Idempotency-Key.', {
@@ -28,7 +23,7 @@ export const createReplay = (
 ): Replay => {
   const runOnce =
     parts && atFirstCall(() => createRunOnce({ ...parts, answers: parts.openAnswers() }));
-  const replay: Replay = async (checked, run) => {
+  return async (checked, run) => {
     const attempt = readAttempt(checked);
     if (!runOnce && !attempt.hasEventIds) return run(checked);
     const { confirm, ...call } = checked.call;
@@ -37,5 +32,4 @@ export const createReplay = (
     if (!runOnce) throw notOffered();
     return runOnce({ attempt, checked: { ...checked, call }, run });
   };
-  return (checked, run) => (mayRepeat(checked.call) ? replay(checked, run) : run(checked));
 };

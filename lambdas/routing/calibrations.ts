@@ -9,7 +9,7 @@ import {
 } from '../catalog/families.ts';
 import type { ReceiptStore } from '../stores/notes.ts';
 import { type Clock, DAY_MS, MINUTE_MS, tryFor, withTimeout } from '../support/clock.ts';
-import { oncePer } from '../support/once-per.ts';
+import { oncePer } from '../support/memo.ts';
 import { keyOf } from './lessons.ts';
 
 export type Calibrations = ReturnType<typeof createCalibrations>;

@@ -2,7 +2,7 @@ import { classifyFailure, errorOfAll, tripRuleFor } from '#late/failures';
 import type { Target } from '../catalog/catalog.ts';
 import type { GenerationEvent } from '../protocols/generation.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
-import { createLruCache } from '../support/lru-cache.ts';
+import { createLruCache } from '../support/memo.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import type { OpenBreaker } from './breakers/attempt.ts';
 import type { Breaker } from './breakers/breaker.ts';

@@ -4,8 +4,8 @@ import type { Profile } from '../protocols/profile.ts';
 import type { Lesson, LessonStore } from '../stores/notes.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, tryFor, withTimeout } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
-import { omitUndefined } from '../support/omit-undefined.ts';
-import { oncePer } from '../support/once-per.ts';
+import { oncePer } from '../support/memo.ts';
+import { omitUndefined } from '../support/objects.ts';
 
 export type Lessons = ReturnType<typeof createLessons>;
 

@@ -3,7 +3,7 @@ import { accountOf } from '../catalog/account.ts';
 import { nameOf, type Target } from '../catalog/catalog.ts';
 import { originOf } from '../protocols/thinking/origin.ts';
 import type { Choice } from '../stores/record-store.ts';
-import { oncePer } from '../support/once-per.ts';
+import { oncePer } from '../support/memo.ts';
 import type { Preferred } from './preference.ts';
 
 /**
@@ -50,7 +50,7 @@ type Session = {
 };
 
 /**
- * The targets in the order in which a session tries them. The one that served its latest turn comes first: its cache holds
+ * Two or more targets in the order in which a session tries them. The one that served its latest turn comes first: its cache holds
  * the prefix, and its thinking is valid nowhere else. Then lower tiers come first, in one tier what the model prefers, and
  * of equal ones an order of the session's own, without any state: a target that is added or removed moves no session but
  * its own. Targets without a tier stay in the order of the catalog.
@@ -59,7 +59,6 @@ export const orderTargets = (
   targets: Target[],
   { session, origin, preferred }: Session,
 ): Ordered => {
-  if (targets.length === 1) return { targets, choice: 'only' };
   const latest = origin();
   const isLatest = ({ target }: Ranked) =>
     originOf(target) === latest || nameOf(target) === preferred?.kept;

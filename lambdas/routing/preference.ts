@@ -3,8 +3,7 @@ import { usualPriceOf } from '../catalog/usual-price.ts';
 import type { ShareStore, StoredQueue } from '../stores/notes.ts';
 import { type Clock, dayOf, MINUTE_MS } from '../support/clock.ts';
 import type { RandomBytes } from '../support/ids.ts';
-import { createLruCache } from '../support/lru-cache.ts';
-import { oncePer } from '../support/once-per.ts';
+import { createLruCache, oncePer } from '../support/memo.ts';
 
 /** How one request's targets compare by what its model prefers. */
 export type Preferred = {

@@ -1,4 +1,4 @@
-import { omitUndefined } from './omit-undefined.ts';
+import { omitUndefined } from './objects.ts';
 
 /**
  * The one error that reaches a caller. `message` is public and written by us; `cause` is private and

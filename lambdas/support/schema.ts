@@ -3,9 +3,9 @@
  * build: zod's objects were a fifth of the function's import (docs/decisions/0022-own-schemas.md).
  */
 import { invalidRequest } from './errors.ts';
-import { isRecord, plainAt, withoutSpelling } from './readers.ts';
+import { isRecord, plainAt, withoutSpelling } from './objects.ts';
 
-export { readOnce } from './shared.ts';
+export { readOnce } from './memo.ts';
 
 /** What is wrong with a value, in words that follow its path: `max_tokens: is required`. */
 type Issue = {

@@ -1,6 +1,5 @@
 import { type DimensionName, type MetricName, NAMESPACE, SCOPES, unitOf } from '../metrics.ts';
-import { createLruCache } from '../support/lru-cache.ts';
-import { oncePer } from '../support/once-per.ts';
+import { createLruCache, oncePer } from '../support/memo.ts';
 
 /** Metrics of one request, or of one event outside of any: what it was about and how much of what. */
 export type Point = {

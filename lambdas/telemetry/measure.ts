@@ -8,7 +8,7 @@ import {
   STORE_UNAVAILABLE,
 } from '../log-events.ts';
 import { type Labelled, type MetricName, OTHER, seriesOfRoute } from '../metrics.ts';
-import { omitUndefined } from '../support/omit-undefined.ts';
+import { omitUndefined } from '../support/objects.ts';
 import type { Point } from './format-emf.ts';
 
 type Values = Point['values'];

@@ -2,7 +2,7 @@ import { type AwsIdentity, createSigner, skewIn } from '../aws/sign.ts';
 import { readBedrockAddress } from '../bedrock.ts';
 import type { HeaderMap } from '../protocols/protocol.ts';
 import type { Bytes } from '../support/bytes.ts';
-import { oncePer } from '../support/once-per.ts';
+import { oncePer } from '../support/memo.ts';
 
 /** What a signature covers; `now` in ms since the epoch. */
 export type UnsignedRequest = { url: URL; body: Bytes; now: number };

@@ -1,7 +1,6 @@
 import type { SQLInputValue } from 'node:sqlite';
 import type { Item } from '../../lambdas/stores/dynamo/dynamo-client.ts';
-import { createLruCache } from '../../lambdas/support/lru-cache.ts';
-import { oncePer } from '../../lambdas/support/once-per.ts';
+import { createLruCache, oncePer } from '../../lambdas/support/memo.ts';
 import { KEYS_BY_PROJECT, TTL_ATTRIBUTE } from '../../lambdas/tables.ts';
 import { type Connection, failure, openFile } from './folder-file.ts';
 import { type ItemDatabase, type ItemPlace, type ItemRange, listOf } from './item-database.ts';

@@ -1,5 +1,5 @@
 import type { Item } from '../../lambdas/stores/dynamo/dynamo-client.ts';
-import { oncePer } from '../../lambdas/support/once-per.ts';
+import { oncePer } from '../../lambdas/support/memo.ts';
 import { KEYS_BY_PROJECT, PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE } from '../../lambdas/tables.ts';
 import { type ItemDatabase, type ItemPlace, type ItemRange, listOf } from './item-database.ts';
 

@@ -1,4 +1,4 @@
-import { isRecord } from '../../lambdas/support/readers.ts';
+import { isRecord } from '../../lambdas/support/objects.ts';
 import type { Note } from './imported.ts';
 import { USED } from './litellm-config.ts';
 import { placeOf } from './read-source.ts';

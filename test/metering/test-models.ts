@@ -1,6 +1,6 @@
 import defaultModels from '../../lambdas/catalog/models.json' with { type: 'json' };
 import { type Model, parseModels } from '../../lambdas/catalog/parse-models.ts';
-import { omitUndefined } from '../../lambdas/support/omit-undefined.ts';
+import { omitUndefined } from '../../lambdas/support/objects.ts';
 
 /** Models named after the behaviour of their only target. */
 export const testModels = (): Model[] => {

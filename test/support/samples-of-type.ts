@@ -1,6 +1,6 @@
 import ts from 'typescript';
-import { omitUndefined } from '../../lambdas/support/omit-undefined.ts';
-import { oncePer } from '../../lambdas/support/once-per.ts';
+import { oncePer } from '../../lambdas/support/memo.ts';
+import { omitUndefined } from '../../lambdas/support/objects.ts';
 import { exportedType, type Place } from './type-declarations.ts';
 import { type Form, formsOf, formsOfFound, isNull, itemOf } from './type-forms.ts';
 

@@ -13,7 +13,7 @@ import type {
 import { callerProtocols, upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
 import { stripForeignThinking } from '../../lambdas/protocols/thinking/origin.ts';
 import type { Bytes } from '../../lambdas/support/bytes.ts';
-import { oncePer } from '../../lambdas/support/once-per.ts';
+import { oncePer } from '../../lambdas/support/memo.ts';
 import { encodeJson } from '../../lambdas/upstreams/send.ts';
 import {
   itemsOf,

@@ -1,5 +1,5 @@
 import { type Raw, textAt } from '../../support/bytes.ts';
-import { decodeUri, isRecord, withoutSpelling } from '../../support/readers.ts';
+import { decodeUri, isRecord, withoutSpelling } from '../../support/objects.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
 import { FREE, type Nodes, outlineOf, type Place } from './outline.ts';
 

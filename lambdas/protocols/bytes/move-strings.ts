@@ -1,6 +1,6 @@
 import type { Bytes } from '../../support/bytes.ts';
 import { joinPieces, type Raw, sliceOf } from '../../support/bytes.ts';
-import { oncePer } from '../../support/once-per.ts';
+import { oncePer } from '../../support/memo.ts';
 import { asRecord, type Json, type JsonSource } from './json.ts';
 import { END, NEXT, NODE, type Nodes, START } from './outline.ts';
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isRecord } from '../../support/readers.ts';
+import { isRecord } from '../../support/objects.ts';
 import { isSameJson, type Json } from './json.ts';
 import { type Edit, remove, set } from './splice.ts';
 

@@ -1,4 +1,4 @@
-import { isRecord } from '../../support/readers.ts';
+import { isRecord } from '../../support/objects.ts';
 import { listOf, objectOf, orNull, text } from '../bytes/overlay.ts';
 
 const Called = objectOf({ name: text, arguments: text });

@@ -1,4 +1,4 @@
-import { omitUndefined } from '../../support/omit-undefined.ts';
+import { omitUndefined } from '../../support/objects.ts';
 import { asRecord, asString } from '../bytes/json.ts';
 import type { Block } from '../generation.ts';
 import { assertImage } from '../media.ts';

@@ -1,6 +1,6 @@
 import { decodeBorrowed } from '#late/crossing';
 import { invalidRequest } from '../../support/errors.ts';
-import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
+import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import type { Block } from '../generation.ts';
 import { extrasIfAny } from '../ledger/extras.ts';
 import { assertImage, isPdf, parseFileData, parseMediaUrl } from '../media.ts';

@@ -1,5 +1,5 @@
 import { invalidRequest } from '../../support/errors.ts';
-import { isEmpty } from '../../support/omit-undefined.ts';
+import { isEmpty } from '../../support/objects.ts';
 import type { Json } from '../bytes/json.ts';
 import type { Block, DocumentBlock, TextBlock } from '../generation.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';

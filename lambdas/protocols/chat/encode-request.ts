@@ -1,5 +1,5 @@
 import { withMarksFor } from '#late/crossing';
-import { omitUndefined } from '../../support/omit-undefined.ts';
+import { omitUndefined } from '../../support/objects.ts';
 import { withEdits } from '../bytes/edits.ts';
 import { asArray, type Json } from '../bytes/json.ts';
 import { knownFields, rejectedMembers, sessionKey } from '../cache/members.ts';

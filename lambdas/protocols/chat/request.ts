@@ -1,7 +1,6 @@
-import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
-import { oncePer } from '../../support/once-per.ts';
+import { createSharedValues, oncePer } from '../../support/memo.ts';
+import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import { parseWire } from '../../support/schema.ts';
-import { createSharedValues } from '../../support/shared.ts';
 import { asRecord, listOf } from '../bytes/json.ts';
 import { fitReasoning } from '../fit-effort.ts';
 import {

@@ -1,4 +1,4 @@
-import { omitUndefined } from '../../support/omit-undefined.ts';
+import { omitUndefined } from '../../support/objects.ts';
 import { asArray, asCount, asRecord, type Json, listOf } from '../bytes/json.ts';
 import type {
   Generation,

@@ -1,5 +1,5 @@
 import { invalidRequest } from '../../support/errors.ts';
-import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
+import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import { asRecord, type Json, listOf } from '../bytes/json.ts';
 import type { GenerationRequest, NativeTool, TextInput, Tool, ToolChoice } from '../generation.ts';
 import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';

@@ -1,4 +1,4 @@
-import { omitUndefined } from '../../support/omit-undefined.ts';
+import { omitUndefined } from '../../support/objects.ts';
 import { asArray, asCount, asRecord, asString, type Json } from '../bytes/json.ts';
 import type { FinishReason, GenerationEvent, GenerationRequest, Usage } from '../generation.ts';
 import { extrasIfAny } from '../ledger/extras.ts';

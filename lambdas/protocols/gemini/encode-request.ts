@@ -1,5 +1,5 @@
 import { lossesBeyond } from '#late/crossing';
-import { omitUndefined } from '../../support/omit-undefined.ts';
+import { omitUndefined } from '../../support/objects.ts';
 import { asArray, asRecord, type Json } from '../bytes/json.ts';
 import { encodeMaxTokens, fitReasoning } from '../fit-effort.ts';
 import { createCannotSay, type Fitted, fitBy, fitRequest, fitSchema } from '../fit-request.ts';

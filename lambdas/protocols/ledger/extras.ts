@@ -1,4 +1,4 @@
-import { isEmpty } from '../../support/omit-undefined.ts';
+import { isEmpty } from '../../support/objects.ts';
 import { asRecord, asString, type Json } from '../bytes/json.ts';
 import type { Block, DocumentBlock, Extras, GenerationRequest } from '../generation.ts';
 import type { CallerProtocolName, ProtocolName, UpstreamProtocolName } from '../protocol-name.ts';

@@ -1,4 +1,4 @@
-import { isRecord } from '../../support/readers.ts';
+import { isRecord } from '../../support/objects.ts';
 import { asRecord, type Json } from '../bytes/json.ts';
 import { type CachePlace, createCacheLosses } from '../cache/fit-marks.ts';
 import type { Extras, GenerationRequest, ThinkingBlock } from '../generation.ts';

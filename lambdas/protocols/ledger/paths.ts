@@ -1,4 +1,4 @@
-import { withoutSpelling } from '../../support/readers.ts';
+import { withoutSpelling } from '../../support/objects.ts';
 import type { CallerProtocolName } from '../protocol-name.ts';
 
 /** A name is text of the caller's; only a plain one may be in a header. */

@@ -1,4 +1,4 @@
-import { isRecord } from '../../support/readers.ts';
+import { isRecord } from '../../support/objects.ts';
 import { asCount, asRecord } from '../bytes/json.ts';
 import { listOf, objectOf, orNull, type Shape, text } from '../bytes/overlay.ts';
 

@@ -1,4 +1,4 @@
-import { omitUndefined } from '../../support/omit-undefined.ts';
+import { omitUndefined } from '../../support/objects.ts';
 import { asString, type Json } from '../bytes/json.ts';
 import type { Tool } from '../generation.ts';
 import { NAME } from './name.ts';

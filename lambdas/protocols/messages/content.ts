@@ -1,4 +1,4 @@
-import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
+import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import { asString, type Json, readJsonObject } from '../bytes/json.ts';
 import type { Block, MediaSource } from '../generation.ts';
 import { extrasIfAny } from '../ledger/extras.ts';

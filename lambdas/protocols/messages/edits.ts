@@ -1,6 +1,6 @@
 import { encodeMessagesTurns } from '#late/encoders';
-import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
-import { createSharedValues } from '../../support/shared.ts';
+import { createSharedValues } from '../../support/memo.ts';
+import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import { insideEach, isBlankText, setMembers, withoutNulls } from '../bytes/edits.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';

@@ -1,5 +1,5 @@
 import { invalidRequest } from '../../support/errors.ts';
-import { omitUndefined } from '../../support/omit-undefined.ts';
+import { omitUndefined } from '../../support/objects.ts';
 import { asRecord, isTooDeep, type Json } from '../bytes/json.ts';
 import type {
   Block,

@@ -1,5 +1,5 @@
 import { marksOf, withMarksFor } from '#late/crossing';
-import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
+import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import { withEdits } from '../bytes/edits.ts';
 import { asArray, asRecord, type Json } from '../bytes/json.ts';
 import { markingOf } from '../cache/marks.ts';

@@ -1,4 +1,4 @@
-import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
+import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import type { Json } from '../bytes/json.ts';
 import type { Block, GenerationRequest, Turn } from '../generation.ts';
 import { asReminder } from '../instructions.ts';

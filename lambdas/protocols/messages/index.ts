@@ -1,7 +1,7 @@
 import { encodeMessagesRequest } from '#late/encoders';
 import { perUnit } from '../../support/clock.ts';
 import type { ApiError } from '../../support/errors.ts';
-import { omitUndefined } from '../../support/omit-undefined.ts';
+import { omitUndefined } from '../../support/objects.ts';
 import { asCount, asRecord } from '../bytes/json.ts';
 import { markingOf } from '../cache/marks.ts';
 import type { CallerProtocol, HeaderMap, RequestLimits, UpstreamProtocol } from '../protocol.ts';

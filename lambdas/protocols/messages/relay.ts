@@ -1,4 +1,4 @@
-import { isEmpty } from '../../support/omit-undefined.ts';
+import { isEmpty } from '../../support/objects.ts';
 import { asRecord, asString, type Json } from '../bytes/json.ts';
 import { editsOver, hide } from '../bytes/overlay.ts';
 import { type Edit, set } from '../bytes/splice.ts';

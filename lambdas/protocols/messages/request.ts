@@ -1,6 +1,6 @@
 import { isDefault } from '#late/crossing';
 import { invalidRequest } from '../../support/errors.ts';
-import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
+import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import { parseWire } from '../../support/schema.ts';
 import { type Json, listOf } from '../bytes/json.ts';
 import {

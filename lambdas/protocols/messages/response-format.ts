@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { closedSchema } from '#late/crossing';
-import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
+import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import { asRecord, type Json } from '../bytes/json.ts';
 import type { GenerationRequest, ResponseFormat } from '../generation.ts';
 import { instruct } from '../instructions.ts';

@@ -1,4 +1,4 @@
-import { omitUndefined } from '../../support/omit-undefined.ts';
+import { omitUndefined } from '../../support/objects.ts';
 import { asArray, asRecord, isTooDeep, type Json } from '../bytes/json.ts';
 import type {
   AnswerBlock,

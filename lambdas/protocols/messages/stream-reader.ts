@@ -1,4 +1,4 @@
-import { isEmpty } from '../../support/omit-undefined.ts';
+import { isEmpty } from '../../support/objects.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import type { BlockHead, GenerationRequest } from '../generation.ts';
 import { extrasIfAny } from '../ledger/extras.ts';

@@ -1,4 +1,4 @@
-import { omitUndefined } from '../../support/omit-undefined.ts';
+import { omitUndefined } from '../../support/objects.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import type { GenerationRequest, Reasoning, Turn } from '../generation.ts';
 import { THINKING_FORMS } from '../profile.ts';

@@ -1,5 +1,5 @@
 import { clientTool } from '#late/crossing';
-import { omitUndefined } from '../../support/omit-undefined.ts';
+import { omitUndefined } from '../../support/objects.ts';
 import { asRecord, type Json } from '../bytes/json.ts';
 import type { Fitted } from '../fit-request.ts';
 import type { GenerationRequest, NativeTool, Tool, ToolChoice } from '../generation.ts';

@@ -1,5 +1,4 @@
-import { oncePer } from '../../support/once-per.ts';
-import { createSharedValues } from '../../support/shared.ts';
+import { createSharedValues, oncePer } from '../../support/memo.ts';
 import type { Turn } from '../generation.ts';
 import { noContent } from '../ledger/assert-consistent.ts';
 import { extrasIfAny } from '../ledger/extras.ts';

@@ -1,4 +1,4 @@
-import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
+import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import { asCount, asRecord, asString, type Json } from '../bytes/json.ts';
 import type { Billing, Usage } from '../generation.ts';
 import { statedNanosIn } from '../stated-cost.ts';

@@ -1,4 +1,4 @@
-import { omitUndefined } from '../../support/omit-undefined.ts';
+import { omitUndefined } from '../../support/objects.ts';
 import { asArray, asNumber, asRecord, asString, type Json, readJsonObject } from '../bytes/json.ts';
 import type { Tool, ToolResultBlock } from '../generation.ts';
 

@@ -1,5 +1,5 @@
 import { invalidRequest } from '../../support/errors.ts';
-import { omitUndefined } from '../../support/omit-undefined.ts';
+import { omitUndefined } from '../../support/objects.ts';
 import type { Json } from '../bytes/json.ts';
 import { markOf } from '../cache/members.ts';
 import type { Block, Tool, ToolCallBlock, Turn } from '../generation.ts';

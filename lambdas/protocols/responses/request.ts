@@ -1,4 +1,4 @@
-import { omitUndefined } from '../../support/omit-undefined.ts';
+import { omitUndefined } from '../../support/objects.ts';
 import { parseWire } from '../../support/schema.ts';
 import { listOf } from '../bytes/json.ts';
 import type { GenerationRequest, Turn } from '../generation.ts';

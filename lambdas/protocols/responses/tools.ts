@@ -1,5 +1,5 @@
 import { invalidRequest } from '../../support/errors.ts';
-import { omitUndefined } from '../../support/omit-undefined.ts';
+import { omitUndefined } from '../../support/objects.ts';
 import { asString } from '../bytes/json.ts';
 import type { GenerationRequest, Tool, ToolChoice } from '../generation.ts';
 import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';

@@ -1,4 +1,4 @@
-import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
+import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import { asArray, asCount, asRecord, asString, type Json } from '../bytes/json.ts';
 import type { Billing, FinishReason, Usage } from '../generation.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';

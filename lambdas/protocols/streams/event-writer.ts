@@ -1,4 +1,4 @@
-import { omitUndefined } from '../../support/omit-undefined.ts';
+import { omitUndefined } from '../../support/objects.ts';
 import { asCount, asString, isJsonObject } from '../bytes/json.ts';
 import type {
   BlockHead,

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { oncePer } from '../../support/once-per.ts';
+import { oncePer } from '../../support/memo.ts';
 import { asRecord, asString } from '../bytes/json.ts';
 import type {
   Block,

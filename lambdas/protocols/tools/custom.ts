@@ -1,4 +1,4 @@
-import { omitUndefined } from '../../support/omit-undefined.ts';
+import { omitUndefined } from '../../support/objects.ts';
 import { asString, readJsonObject } from '../bytes/json.ts';
 import type { Fitted } from '../fit-request.ts';
 import type { Block, GenerationRequest, NativeTool, Tool, Turn } from '../generation.ts';

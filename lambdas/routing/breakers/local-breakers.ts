@@ -1,6 +1,5 @@
 import { nameOf, type Target } from '../../catalog/catalog.ts';
-import { createLruCache } from '../../support/lru-cache.ts';
-import { oncePer } from '../../support/once-per.ts';
+import { createLruCache, oncePer } from '../../support/memo.ts';
 import type { RecentCalls, Row } from './evidence.ts';
 import { newPace, type Pace } from './pace.ts';
 import type { TripRule } from './trip-rules.ts';

@@ -1,5 +1,5 @@
 import { withTimeout } from '../../support/clock.ts';
-import { oncePer } from '../../support/once-per.ts';
+import { oncePer } from '../../support/memo.ts';
 import type { Ask, Correction } from './fair-queue.ts';
 import { createLook, type NamedQuota, type SharedLine, type ShareParts } from './look.ts';
 import { mapAmounts } from './quota.ts';

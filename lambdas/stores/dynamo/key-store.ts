@@ -1,5 +1,5 @@
 import { listOf } from '../../support/async-lists.ts';
-import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
+import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import {
   boolean,
   exactOptional,

@@ -31,17 +31,16 @@ import {
   takeBack,
 } from './meter-shard-writes.ts';
 import {
-  countersOf,
   grantedName,
   type Layout,
   layoutIn,
   limitsText,
-  type PlanLimits,
   readShards,
   type Sharding,
   shardsAfter,
   snapshotOf,
 } from './meter-shards.ts';
+import { countersOf, type PlanLimits } from './meter-writes.ts';
 import type { Item, Table } from './table.ts';
 
 /** A sharded meter as this process saw it last. */

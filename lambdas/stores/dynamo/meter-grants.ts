@@ -1,12 +1,6 @@
 import { EPOCH, lentName, numberIn } from './meter-item.ts';
-import {
-  budgetName,
-  type Counter,
-  grantedName,
-  joinedName,
-  SHARDS,
-  shardsAfter,
-} from './meter-shards.ts';
+import { budgetName, grantedName, joinedName, SHARDS, shardsAfter } from './meter-shards.ts';
+import type { Counter } from './meter-writes.ts';
 import type { Item } from './table.ts';
 
 /** Units of a counter that the root grants, to each of some shards. */

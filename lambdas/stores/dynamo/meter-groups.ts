@@ -5,18 +5,17 @@ import { asNotSent } from '../store-unavailable.ts';
 import { roomName } from './budgets/items.ts';
 import type { LeaseParts } from './budgets/leases.ts';
 import { joined, type Write } from './item-write.ts';
-import { EPOCH, numberIn } from './meter-item.ts';
+import { EPOCH, itemKey, numberIn } from './meter-item.ts';
 import { markName } from './meter-marks.ts';
+import { belowBudgets, budgetsIn, type Place, type Sharding } from './meter-shards.ts';
 import {
-  belowBudgets,
-  budgetsIn,
+  belowLimits,
   countersOf,
-  type Place,
   type PlanLimits,
-  placeKey,
-  type Sharding,
-} from './meter-shards.ts';
-import { belowLimits, reserve, type SettleAs, settle } from './meter-writes.ts';
+  reserve,
+  type SettleAs,
+  settle,
+} from './meter-writes.ts';
 import type { Item, Table, WriteResult } from './table.ts';
 import { createGroups, MAX_GROUP } from './write-groups.ts';
 
@@ -41,7 +40,7 @@ const NO_PARTS: LeaseParts = { grants: [], past: [] };
 const reserveGroup = ({ reservation, place }: Try): string => {
   const { keyId, minute, period, rpm, quota, concurrency, lease } = reservation;
   const same = [place.epoch, keyId, minute, period, rpm, quota, concurrency, lease !== undefined];
-  return [placeKey(reservation, place), ...same].join('|');
+  return [itemKey(reservation.meterId, place.shard), ...same].join('|');
 };
 
 /** Sends reserves, several of one item as one write. */
@@ -73,7 +72,7 @@ export const createReserveGroups = ({
     const unleased = reserve(reservation, { epoch, bounds });
     const { lease } = reservation;
     const write = lease ? joined(unleased, leasing(lease, parts)) : unleased;
-    return apply(placeKey(reservation, place), write);
+    return apply(itemKey(reservation.meterId, place.shard), write);
   };
 
   const countersIn = (item: Item | undefined, { reservation, place: { epoch } }: Try) => {
@@ -99,7 +98,7 @@ export const createReserveGroups = ({
     const { reservation, place } = first;
     const bounds = belowLimits(countersIn(item, first), tries.length);
     const write = reserve(reservation, { reservations, epoch: place.epoch, bounds });
-    return apply(placeKey(reservation, place), write);
+    return apply(itemKey(reservation.meterId, place.shard), write);
   };
 
   const atOnce = (item: Item | undefined, one: Try): number =>

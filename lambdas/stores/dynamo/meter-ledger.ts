@@ -1,6 +1,6 @@
-import { createLruCache } from '../../support/lru-cache.ts';
+import { createLruCache } from '../../support/memo.ts';
 import type { ReservedUnit } from '../meter-store.ts';
-import { StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
+import { asNotSent, StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
 import type { PastCounters } from './meter-item.ts';
 import type { Sharding } from './meter-shards.ts';
 import type { WriteResult } from './table.ts';
@@ -115,3 +115,28 @@ export const createThrottles = ({ throttledToSpread }: Pick<Sharding, 'throttled
 };
 
 export type Throttles = ReturnType<typeof createThrottles>;
+
+/**
+ * Calls of a process that need the same first, like a read of an item: one goes ahead, and those that begin meanwhile wait for it
+ * and go together. Those that wait for one that fails are not sent: an outage costs one timeout, not two.
+ */
+export const createInOrder = () => {
+  const ahead = new Map<string, Promise<unknown>>();
+  return {
+    isAhead: (name: string): boolean => ahead.has(name),
+    run: async <Result>(name: string, go: () => Promise<Result>): Promise<Result> => {
+      const first = ahead.get(name);
+      if (first) {
+        await first.catch((error) => {
+          throw asNotSent(error);
+        });
+        return go();
+      }
+      const going = go().finally(() => ahead.delete(name));
+      ahead.set(name, going);
+      return going;
+    },
+  };
+};
+
+export type InOrder = ReturnType<typeof createInOrder>;

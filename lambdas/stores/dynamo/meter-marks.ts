@@ -1,6 +1,5 @@
 import { MINUTE_MS } from '../../support/clock.ts';
-import { createLruCache } from '../../support/lru-cache.ts';
-import { oncePer } from '../../support/once-per.ts';
+import { createLruCache, oncePer } from '../../support/memo.ts';
 import type { Lease } from '../budget-store.ts';
 import type { ReservedUnit } from '../meter-store.ts';
 import type { Item } from './table.ts';

@@ -1,7 +1,7 @@
 import { createLeaseAttempts } from '#late/leases';
 import { createShardedReserve } from '#late/sharding';
 import { atFirstCall } from '../../support/at-first-call.ts';
-import { createLruCache } from '../../support/lru-cache.ts';
+import { createLruCache } from '../../support/memo.ts';
 import {
   limitReached,
   type MeterStore,
@@ -11,7 +11,6 @@ import {
 import { StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
 import type { Attempt, AttemptOutcome, Tried } from './budgets/lease-attempts.ts';
 import type { LeaseParts, Leases } from './budgets/leases.ts';
-import { createInOrder } from './in-order.ts';
 import type { Root } from './meter-bank.ts';
 import { createReserveGroups } from './meter-groups.ts';
 import {
@@ -19,17 +18,22 @@ import {
   EPOCH,
   IN_FLIGHT,
   isFirstMark,
+  itemKey,
   numberIn,
   ownOutcomeIn,
   pastCountersIn,
   withoutOthers,
 } from './meter-item.ts';
-import type { LedgerEntry, Throttles, WriteLedger } from './meter-ledger.ts';
+import {
+  createInOrder,
+  type LedgerEntry,
+  type Throttles,
+  type WriteLedger,
+} from './meter-ledger.ts';
 import { findMark, isMarkOf } from './meter-marks.ts';
 import {
   hasUnits,
   type Place,
-  placeKey,
   type ReadAll,
   requireKnownLayout,
   type Sharding,
@@ -89,7 +93,7 @@ const createTry = (parts: AttemptParts) => {
     more?: LeaseParts,
   ): Promise<Tried> => {
     const { requestId } = reservation;
-    const key = placeKey(reservation, place);
+    const key = itemKey(reservation.meterId, place.shard);
     const counted = () => throttles.count(reservation, () => send(reservation, place, more));
     const result = await ledger.reserve(requestId, key, counted);
     const { others, item: left } = result;
@@ -99,7 +103,7 @@ const createTry = (parts: AttemptParts) => {
   };
 
   const look = async (reservation: Reservation, place: Place): Promise<Tried> => {
-    const item = await table.read(placeKey(reservation, place));
+    const item = await table.read(itemKey(reservation.meterId, place.shard));
     const denied = outcomeIn(item, reservation, place, marksPerItem);
     const isShort = place.epoch !== undefined && !hasUnits(item, place.epoch, reservation);
     const outcome = denied === 'no-budget' && !isShort ? 'changed' : denied;

@@ -10,13 +10,12 @@ import {
   type Layout,
   LIMITS,
   limitsText,
-  type PlanLimits,
   ROOT_NEEDS,
   SHARDS,
   SINCE,
   shardsAfter,
 } from './meter-shards.ts';
-import { inEpoch, mayRaiseFloor } from './meter-writes.ts';
+import { inEpoch, mayRaiseFloor, type PlanLimits } from './meter-writes.ts';
 import { NEEDS } from './needs.ts';
 
 /**

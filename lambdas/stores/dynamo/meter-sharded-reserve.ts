@@ -1,12 +1,11 @@
-import { createLruCache, type LruCache } from '../../support/lru-cache.ts';
+import { createLruCache, type LruCache } from '../../support/memo.ts';
 import type { Reservation, ReserveResult } from '../meter-store.ts';
 import { type StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
 import type { Attempt } from './budgets/lease-attempts.ts';
 import type { Leases } from './budgets/leases.ts';
-import type { InOrder } from './in-order.ts';
 import { createBank, type Refusal, type Root } from './meter-bank.ts';
 import { EPOCH, itemKey, numberIn } from './meter-item.ts';
-import type { Throttles } from './meter-ledger.ts';
+import type { InOrder, Throttles } from './meter-ledger.ts';
 import {
   budgetsIn,
   estimateCounts,

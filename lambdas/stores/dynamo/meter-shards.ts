@@ -15,6 +15,7 @@ import {
   ownCount,
   periodName,
 } from './meter-item.ts';
+import { countersOf, type PlanLimits } from './meter-writes.ts';
 import { isUnderstood } from './needs.ts';
 import type { Item, Table } from './table.ts';
 
@@ -44,8 +45,6 @@ import type { Item, Table } from './table.ts';
  * epoch begins when the limits change, or when what is left lies in budgets of different shards: it ends all
  * budgets, and each shard joins it with g reduced to its count.
  */
-export type PlanLimits = Pick<Reservation, 'rpm' | 'quota' | 'concurrency'>;
-
 export type Layout = { epoch: number; shards: number; limits: PlanLimits; since: number };
 
 /** How meters are sharded; tests make it small. */
@@ -128,9 +127,6 @@ export const shardsAfter = (from: number, to: number): number[] =>
 export type Place = { shard: number; epoch: number | undefined };
 export const WHOLE_METER: Place = { shard: 0, epoch: undefined };
 
-export const placeKey = ({ meterId }: Reservation, { shard }: Place): string =>
-  itemKey(meterId, shard);
-
 /** The shard that a request tries first: all are used alike, and a repeat finds its mark. */
 export const homeShard = (requestId: string, shards: number): number => {
   let hash = 0;
@@ -139,22 +135,6 @@ export const homeShard = (requestId: string, shards: number): number => {
   }
   return 1 + (hash % shards);
 };
-
-/** A plan without a limit of requests in flight. */
-const UNLIMITED = 1_000_000_000;
-
-/** A counter of the root or a shard, and the limit of the meter. */
-export type Counter = { name: string; limit: number };
-
-/** The counters that one request adds to. */
-export const countersOf = (
-  { minute, period }: Pick<Reservation, 'minute' | 'period'>,
-  { rpm, quota, concurrency = UNLIMITED }: PlanLimits,
-): Counter[] => [
-  { name: periodName(period), limit: quota },
-  { name: minuteName(minute), limit: rpm },
-  { name: IN_FLIGHT, limit: concurrency },
-];
 
 /** Conditions of a shard that its counts are below its budgets. */
 export const belowBudgets = (

@@ -14,7 +14,6 @@ import {
   periodName,
 } from './meter-item.ts';
 import { markName, openMarkOf, tombstoneOf } from './meter-marks.ts';
-import type { Counter } from './meter-shards.ts';
 import { NEEDS } from './needs.ts';
 
 /**
@@ -42,6 +41,24 @@ import { NEEDS } from './needs.ts';
  * meets the mark or the tombstone of at least one.
  */
 export type SettleAs = 'charge' | 'refund' | 'withdraw';
+
+export type PlanLimits = Pick<Reservation, 'rpm' | 'quota' | 'concurrency'>;
+
+/** A plan without a limit of requests in flight. */
+const UNLIMITED = 1_000_000_000;
+
+/** A counter of the root or a shard, and the limit of the meter. */
+export type Counter = { name: string; limit: number };
+
+/** The counters that one request adds to. */
+export const countersOf = (
+  { minute, period }: Pick<Reservation, 'minute' | 'period'>,
+  { rpm, quota, concurrency = UNLIMITED }: PlanLimits,
+): Counter[] => [
+  { name: periodName(period), limit: quota },
+  { name: minuteName(minute), limit: rpm },
+  { name: IN_FLIGHT, limit: concurrency },
+];
 
 /**
  * The counts up to which an item admits so many requests. A limit of 0 is decided before: an absent count would be below it.

@@ -4,7 +4,7 @@ import { assertConsistent } from '../../../lambdas/protocols/ledger/assert-consi
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { stripForeignThinking } from '../../../lambdas/protocols/thinking/origin.ts';
 import { ApiError } from '../../../lambdas/support/errors.ts';
-import { isRecord } from '../../../lambdas/support/readers.ts';
+import { isRecord } from '../../../lambdas/support/objects.ts';
 import { SHARED } from '../../support/families.ts';
 import { type Case, requestCases, toJsonText, UPSTREAMS } from '../../support/golden.ts';
 import type { Wire } from '../../support/wires.ts';

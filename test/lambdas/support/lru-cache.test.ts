@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createLruCache } from '../../../lambdas/support/lru-cache.ts';
+import { createLruCache } from '../../../lambdas/support/memo.ts';
 
 const CAPACITY = 10;
 

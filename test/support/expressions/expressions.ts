@@ -1,5 +1,5 @@
 import type { Item } from '../../../lambdas/stores/dynamo/dynamo-client.ts';
-import { createLruCache, type LruCache } from '../../../lambdas/support/lru-cache.ts';
+import { createLruCache, type LruCache } from '../../../lambdas/support/memo.ts';
 import { type Condition, compileCondition } from './conditions.ts';
 import {
   createReader,

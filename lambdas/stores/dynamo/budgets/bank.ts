@@ -1,4 +1,4 @@
-import { createLruCache } from '../../../support/lru-cache.ts';
+import { createLruCache } from '../../../support/memo.ts';
 import type { BudgetRefusal, BudgetView, Hold } from '../../budget-store.ts';
 import { numberIn } from '../meter-item.ts';
 import type { Item, Table } from '../table.ts';

@@ -1,5 +1,5 @@
 import { MINUTE_MS } from '../../../support/clock.ts';
-import { createLruCache } from '../../../support/lru-cache.ts';
+import { createLruCache } from '../../../support/memo.ts';
 import { TTL_ATTRIBUTE } from '../../../tables.ts';
 import {
   type BudgetLimit,

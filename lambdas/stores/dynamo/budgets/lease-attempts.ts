@@ -1,6 +1,7 @@
 import type { BudgetRefusal, Lease } from '../../budget-store.ts';
 import type { LeasedUnit, Reservation, ReserveResult } from '../../meter-store.ts';
-import { type Place, placeKey } from '../meter-shards.ts';
+import { itemKey } from '../meter-item.ts';
+import type { Place } from '../meter-shards.ts';
 import type { Item, WriteResult } from '../table.ts';
 import { type Found, isLacking, type LeaseParts, type Leases, leastOf } from './leases.ts';
 import type { Borrower } from './transfers.ts';
@@ -104,13 +105,15 @@ export const createLeaseAttempts = (parts: {
   const begin = (unit: LeasedReservation, place: Place, looksFirst: boolean) => {
     if (!looksFirst) return trySend(unit, place);
     // The first look takes no longer than the one at its budgets.
-    return leases.isScarce(placeKey(unit, place)) === undefined ? look(unit, place) : undefined;
+    return leases.isScarce(itemKey(unit.meterId, place.shard)) === undefined
+      ? look(unit, place)
+      : undefined;
   };
 
   /** One write, or where room is scarce a look before it, each request after the one before it. */
   return async (unit: LeasedReservation, place: Place): Promise<Tried> => {
     const { lease } = unit;
-    const key = placeKey(unit, place);
+    const key = itemKey(unit.meterId, place.shard);
     if (!unit.isRepeat) lease.nanos = leases.sizeOf(lease);
     const looksFirst = (leases.isShort(key, lease) ?? place.shard > 0) && !unit.isRepeat;
     const [first] = await Promise.all([

@@ -1,4 +1,4 @@
-import { createLruCache } from '../../../support/lru-cache.ts';
+import { createLruCache } from '../../../support/memo.ts';
 import { type BudgetRefusal, type BudgetView, type Lease, leaseAfter } from '../../budget-store.ts';
 import type { LeasedUnit, RequestMeters, Reservation } from '../../meter-store.ts';
 import { StoreUnavailable } from '../../store-unavailable.ts';
