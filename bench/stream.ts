@@ -110,7 +110,7 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
       keepMs: 1_000,
     }),
     meter,
-    prefetch: () => undefined,
+    prefetched: [],
     fetchAnswer: createFetchAnswer({
       upstream: createUpstream(chunks),
       failover,

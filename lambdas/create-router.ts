@@ -145,12 +145,7 @@ export const createRouter = ({
     prefer,
     replay,
     meter,
-    prefetch: (targets) => {
-      lessons.prefetch();
-      if (targets[0]) void calibrations.prefetch(targets[0]);
-      breaker.prefetch(targets);
-      upstream.prefetch(targets);
-    },
+    prefetched: [lessons, breaker, upstream],
     fetchAnswer,
     recorder,
     readWhoKey,

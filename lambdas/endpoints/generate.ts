@@ -55,8 +55,8 @@ const refuse = async ({ confirm }: Call, error: unknown): Promise<never> => {
 export type GenerateDeps = CheckDeps & {
   replay: Replay;
   meter: Meter;
-  /** Starts to read what the call of a target needs. */
-  prefetch(targets: Target[]): void;
+  /** Start to read what the call of a target needs. */
+  prefetched: { prefetch(targets: Target[]): void }[];
   fetchAnswer: FetchAnswer;
   recorder: Recorder;
   /** Users and sessions are under budgets as records have them. */
@@ -137,7 +137,7 @@ const learnCount = async (
  * request.
  */
 const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'replay'>): Run => {
-  const { prefetch, recorder, meter, clock } = deps;
+  const { prefetched, calibrations, recorder, meter, clock } = deps;
   const isEstimated = createEstimateSample(clock);
   const fuseOf = (checked: CheckedCall): Fuse | Promise<never> => {
     try {
@@ -148,7 +148,9 @@ const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'replay'>): Run => {
   };
   return async (asked, keeper) => {
     const { call } = asked;
-    prefetch(asked.targets);
+    const { targets } = asked;
+    for (const part of prefetched) part.prefetch(targets);
+    if (targets[0]) void calibrations.prefetch(targets[0]);
     const { budgets } = call.caller;
     const isUnder = budgets !== undefined && isUnderBudget(budgets, asked.attribution.who);
     const fuse = isUnder ? await fuseOf(asked) : undefined;

@@ -1,6 +1,6 @@
 import type { ApiError } from '../support/errors.ts';
+import type { Shape } from './bytes/edits.ts';
 import type { Json } from './bytes/json.ts';
-import type { Shape } from './bytes/overlay.ts';
 import type { Edit } from './bytes/splice.ts';
 import type { Marking } from './cache/members.ts';
 import type { Generation, GenerationEvent, GenerationRequest, ResponseMeta } from './generation.ts';

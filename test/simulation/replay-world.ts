@@ -137,7 +137,7 @@ const startProcess = (world: World): Environment => {
     }),
     replay: createReplay({ openAnswers: () => answers, meter, clock, log, keepMs: 60 * MINUTE }),
     meter,
-    prefetch: () => undefined,
+    prefetched: [],
     fetchAnswer: createProvider(world, isAlive),
     recorder: { record: async () => undefined },
     clock,

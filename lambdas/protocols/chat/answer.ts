@@ -1,5 +1,5 @@
 import { isRecord } from '../../support/objects.ts';
-import { listOf, objectOf, orNull, text } from '../bytes/overlay.ts';
+import { listOf, objectOf, orNull, text } from '../bytes/edits.ts';
 
 const Called = objectOf({ name: text, arguments: text });
 const Call = objectOf({

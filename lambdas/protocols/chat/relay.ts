@@ -1,6 +1,5 @@
-import { inside, insideEach, setMembers } from '../bytes/edits.ts';
+import { editsOver, hide, inside, insideEach, setMembers } from '../bytes/edits.ts';
 import { asArray, asCount, asNumber, asRecord, asString, type Json } from '../bytes/json.ts';
-import { editsOver, hide } from '../bytes/overlay.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
 import type { EventOf, GenerationEvent, GenerationRequest, ResponseMeta } from '../generation.ts';
 import { edited, type Relay } from '../streams/relay.ts';

@@ -1,6 +1,6 @@
 import { isRecord } from '../../support/objects.ts';
+import { listOf, objectOf, orNull, type Shape, text } from '../bytes/edits.ts';
 import { asCount, asRecord } from '../bytes/json.ts';
-import { listOf, objectOf, orNull, type Shape, text } from '../bytes/overlay.ts';
 
 const object = orNull(isRecord);
 const count: Shape = (value) => asCount(value) !== undefined;

@@ -1,6 +1,6 @@
 import { isEmpty } from '../../support/objects.ts';
+import { editsOver, hide } from '../bytes/edits.ts';
 import { asRecord, asString, type Json } from '../bytes/json.ts';
-import { editsOver, hide } from '../bytes/overlay.ts';
 import { type Edit, set } from '../bytes/splice.ts';
 import type { BlockHead, GenerationEvent, GenerationRequest } from '../generation.ts';
 import { type Decoded, edited, type Relay } from '../streams/relay.ts';

@@ -1,5 +1,5 @@
 import type { ApiError } from '../../support/errors.ts';
-import { inside, insideEach } from '../bytes/edits.ts';
+import { editsOver, inside, insideEach } from '../bytes/edits.ts';
 import {
   asArray,
   asCount,
@@ -9,7 +9,6 @@ import {
   type Json,
   readJsonObject,
 } from '../bytes/json.ts';
-import { editsOver } from '../bytes/overlay.ts';
 import { type Edit, set, spliceText } from '../bytes/splice.ts';
 import type {
   EventOf,

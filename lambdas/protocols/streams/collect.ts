@@ -1,6 +1,5 @@
-import { withEdit } from '../bytes/edits.ts';
+import { editsOver, withEdit } from '../bytes/edits.ts';
 import { isTooDeep } from '../bytes/json.ts';
-import { editsOver } from '../bytes/overlay.ts';
 import { spliceText } from '../bytes/splice.ts';
 import type {
   AnswerBlock,

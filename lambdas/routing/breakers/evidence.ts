@@ -1,17 +1,5 @@
+import { type Failure, RECENT_MS, type RecentCalls, type Row } from './local-breakers.ts';
 import type { TripRule } from './trip-rules.ts';
-
-/** A failed call. `by` is whose it was: a key for the rows of keys and projects, a project for that of a target. */
-export type Failure = {
-  /** Milliseconds. */
-  at: number;
-  by: string;
-  category: TripRule['category'];
-  /** Whether the response broke off: only one that ends well disproves it. */
-  hadContent: boolean;
-};
-
-/** Failures since the last success, oldest first. */
-export type Row = Failure[];
 
 /** Five timeouts of a long prompt in a row take ten minutes; older failures are no evidence. */
 const WINDOW_MS = 10 * 60_000;
@@ -60,24 +48,8 @@ export const isFailingForSeveral = (row: Row, { category }: TripRule, after: num
 
 // --- the share of recent calls ---
 
-/** A call of the last seconds. */
-type Recent = { at: number; by: string; hasFailed: boolean };
-export type RecentCalls = Recent[];
-
-const RECENT_MS = 10_000;
 const MIN_CALLS = 10;
-const MAX_RECENT = 50;
 const MAX_FAILING_SHARE = 0.5;
-
-const prune = (calls: RecentCalls, now: number): void => {
-  while (calls[0] && (calls[0].at <= now - RECENT_MS || calls.length >= MAX_RECENT)) calls.shift();
-};
-
-/** Appends in place: a target is called hundreds of times a second. */
-export const addRecent = (calls: RecentCalls, call: Recent): void => {
-  prune(calls, call.at);
-  calls.push(call);
-};
 
 const exceedsShare = (calls: RecentCalls): boolean =>
   calls.length > 0 &&

@@ -1,6 +1,5 @@
 import { nameOf, type Target } from '../../catalog/catalog.ts';
 import { createLruCache, oncePer } from '../../support/memo.ts';
-import type { RecentCalls, Row } from './evidence.ts';
 import { newPace, type Pace } from './pace.ts';
 import type { TripRule } from './trip-rules.ts';
 
@@ -10,6 +9,33 @@ export type Owner = { projectId: string; keyId: string };
 export type Asker = Owner & {
   /** Those that the request may try: where there is one, a breaker protects the provider alone. */
   targets: readonly Target[];
+};
+
+/** A failed call. `by` is whose it was: a key for the rows of keys and projects, a project for that of a target. */
+export type Failure = {
+  /** Milliseconds. */
+  at: number;
+  by: string;
+  category: TripRule['category'];
+  /** Whether the response broke off: only one that ends well disproves it. */
+  hadContent: boolean;
+};
+
+/** Failures since the last success, oldest first. */
+export type Row = Failure[];
+
+/** A call of the last seconds. */
+type Recent = { at: number; by: string; hasFailed: boolean };
+export type RecentCalls = Recent[];
+
+export const RECENT_MS = 10_000;
+const MAX_RECENT = 50;
+
+/** Appends in place: a target is called hundreds of times a second. */
+export const addRecent = (calls: RecentCalls, call: Recent): void => {
+  const since = call.at - RECENT_MS;
+  while (calls[0] && (calls[0].at <= since || calls.length >= MAX_RECENT)) calls.shift();
+  calls.push(call);
 };
 
 /** Open until `openUntil` (ms), then half-open; 0 when closed. `openings` counts those in a row. */

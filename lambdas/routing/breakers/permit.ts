@@ -4,9 +4,10 @@ import { nameOf, type Target } from '../../catalog/catalog.ts';
 import type { UpstreamError } from '../../protocols/rejections/upstream-error.ts';
 import { atFirstCall } from '../../support/at-first-call.ts';
 import type { Attempt, PermitParts } from './attempt.ts';
-import { addRecent, withoutSilent } from './evidence.ts';
+import { withoutSilent } from './evidence.ts';
 import {
   type Asker,
+  addRecent,
   breakerNames,
   hasFailed,
   type LocalBreaker,

@@ -5,15 +5,17 @@ import {
 } from '../../../lambdas/protocols/rejections/upstream-error.ts';
 import {
   addFailure,
-  addRecent,
-  type Failure,
   isFailing,
   isFailingForSeveral,
   isUnsteady,
-  type RecentCalls,
-  type Row,
   withoutSilent,
 } from '../../../lambdas/routing/breakers/evidence.ts';
+import {
+  addRecent,
+  type Failure,
+  type RecentCalls,
+  type Row,
+} from '../../../lambdas/routing/breakers/local-breakers.ts';
 import { type TripRule, tripRuleFor } from '../../../lambdas/routing/breakers/trip-rules.ts';
 
 const ruleOf = (kind: UpstreamErrorKind, status?: number): TripRule => {
