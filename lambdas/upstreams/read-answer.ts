@@ -6,9 +6,9 @@ import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { isContent } from '../protocols/streams/event-writer.ts';
 import { createSseReader, type SseEvent } from '../protocols/streams/sse.ts';
 import type { Clock } from '../support/clock.ts';
-import { type AnswerMeter, createAnswerMeter } from './answer-meter.ts';
+import { type AnswerMeter, createAnswerMeter, GOODBYE_MS, type Wait } from './answer-limits.ts';
 import { closing, type UpstreamResponse } from './post.ts';
-import { type Chunks, GOODBYE_MS, type Wait } from './response-body.ts';
+import type { Chunks } from './response-body.ts';
 import type { EventBatches, UpstreamCall } from './upstream.ts';
 
 /** One whole JSON response; the largest model output of the catalog is far below. */
