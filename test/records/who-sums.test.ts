@@ -75,19 +75,19 @@ test('sums by user, session, agent, client and tag equal those by key and the to
   }
   await ask(other, { 'x-router-user': 'ann', 'x-router-session': 's-1' }, 'foreign');
 
-  const sums = async (by: string, of: string) =>
+  const sums = async (by: string, side: string) =>
     Sums.parse(
-      of === 'admin'
+      side === 'admin'
         ? await admin(`/usage?since=${TODAY}T00:00:00Z&project=local&by=${by}`)
         : (await get(`/v1/usage?since=${TODAY}&by=${by}`)).body.history,
     );
   const { total } = await sums('key', 'caller');
   expect(total.charged).toBe(24);
   expect(total.cost_usd).toBeGreaterThan(0);
-  for (const of of ['caller', 'admin']) {
+  for (const side of ['caller', 'admin']) {
     for (const by of BY) {
-      const { data, total: all } = await sums(by, of);
-      expect({ by, of, ...sumOf(data) }).toEqual({ by, of, ...sumOf([total]) });
+      const { data, total: all } = await sums(by, side);
+      expect({ by, side, ...sumOf(data) }).toEqual({ by, side, ...sumOf([total]) });
       expect(all).toEqual(total);
     }
   }

@@ -95,7 +95,8 @@ export const LOG_FIELDS: Record<'level' | 'event' | keyof LogFields, Check> = {
   outcome: text(/^(?:finished|abandoned|failed)$/),
   cut: flag,
   failure: text(/^[\w(). -]+(?: < [\w(). -]+)*$/),
-  origin: text(/^[\w.:-]+:\d+:\d+$/),
+  // Vitest imports a file of tests with a query.
+  origin: text(/^[\w.:-]+(?:\.test\.ts\?vitest=\d+)?:\d+:\d+$/),
   openUntil: number,
   openings: number,
   refunded: number,
