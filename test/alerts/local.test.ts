@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import models from '../../lambdas/catalog/models.json' with { type: 'json' };
-import { start, untilReady } from '../local/local-process.ts';
+import { startBuilt, untilReady } from '../local/local-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { SECRET, startReceiver } from './receiver.ts';
 
@@ -15,7 +15,7 @@ const SLOW = { timeout: 20_000 };
 type Router = { baseUrl: string; key: string };
 
 const startWith = async (args: string[]) => {
-  const child = start(['--json', '--delay', '0', ...args], ENV);
+  const child = startBuilt(['--json', '--delay', '0', ...args], ENV);
   const { baseUrl, key } = await untilReady(child);
   return {
     ...{ baseUrl, key },
@@ -164,7 +164,7 @@ describe('alerts of npm start', () => {
   test('an alert that the receiver rejects is dropped with a line that names it, and later ones are sent', async () => {
     const receiver = await startReceiver();
     receiver.answerWith((response) => response.writeHead(410).end());
-    const child = start(['--json', '--alerts', receiver.url], ENV);
+    const child = startBuilt(['--json', '--alerts', receiver.url], ENV);
     let said = '';
     child.stderr.on('data', (part) => {
       said += part;
@@ -214,7 +214,7 @@ describe('alerts of npm start', () => {
     [['--alerts', 'x'], ENV, "Invalid --alerts 'x'"],
     [['--slack', 'file:///etc'], {}, "Invalid --slack 'file:///etc'"],
   ])('a start with %j and %j ends with one line', async (args, env, line) => {
-    const child = start(args, { MODEL_ROUTER_ALERT_SECRET: '', ...env });
+    const child = startBuilt(args, { MODEL_ROUTER_ALERT_SECRET: '', ...env });
     const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
     expect(code).toBe(1);
     expect(said).toContain(line);

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { modelOn, targetAt } from '../support/models.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { start, untilReady } from './local-process.ts';
+import { start, startBuilt, untilReady } from './local-process.ts';
 
 const root = temporaryFolder('data');
 
@@ -28,7 +28,7 @@ const get = async ({ baseUrl, key }: Router, path: string) => {
 
 /** Starts a router on a folder; `kill` ends it without a chance to write. */
 const startOn = async (folder: string) => {
-  const child = start(['--json', '--delay', '0', '--data', folder]);
+  const child = startBuilt(['--json', '--delay', '0', '--data', folder]);
   const { baseUrl, key } = await untilReady(child);
   const end = async (signal: NodeJS.Signals) => {
     child.kill(signal);
@@ -46,7 +46,7 @@ describe('data that lasts', () => {
       JSON.stringify([{ ...modelOn([targetAt('https://eu.example.com/v1', { region: 'eu' })]) }]),
     );
     const startWith = async (...args: string[]) => {
-      const child = start(['--json', '--data', folder, ...args]);
+      const child = startBuilt(['--json', '--data', folder, ...args]);
       const errors = text(child.stderr);
       const { baseUrl } = await untilReady(child);
       return {
@@ -144,7 +144,7 @@ describe('data that lasts', () => {
   test('a router with --data ends with one line and exit code 1 while another process uses the folder', async () => {
     const folder = join(root, 'shared');
     const first = await startOn(folder);
-    const second = start(['--json', '--data', folder]);
+    const second = startBuilt(['--json', '--data', folder]);
     const [errors, [code]] = await Promise.all([text(second.stderr), once(second, 'exit')]);
     expect(code).toBe(1);
     expect(errors).toMatch(/^The data folder .* is in use by another process[^\n]*\n$/);

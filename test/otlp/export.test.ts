@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import * as incubating from '@opentelemetry/semantic-conventions/incubating';
 import { describe, expect, test } from 'vitest';
-import { start, untilReady } from '../local/local-process.ts';
+import { startBuilt, untilReady } from '../local/local-process.ts';
 import { readOpenMetrics, totalOf } from '../metrics/read-open-metrics.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startCollector } from './collector.ts';
@@ -27,7 +27,7 @@ type Router = { baseUrl: string; key: string };
 type Body = { model: string; stream: boolean };
 
 const startOn = async (args: string[], env: Record<string, string> = {}) => {
-  const child = start(['--json', '--delay', '0', ...args], env);
+  const child = startBuilt(['--json', '--delay', '0', ...args], env);
   const { baseUrl, key } = await untilReady(child);
   return {
     ...{ baseUrl, key },
@@ -243,7 +243,7 @@ describe('records at an OTLP collector', () => {
   }, 60_000);
 
   test('an address of a collector that is no URL ends the start with one line', async () => {
-    const child = start(['--otlp', 'localhost:4318x']);
+    const child = startBuilt(['--otlp', 'localhost:4318x']);
     const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
     expect(code).toBe(1);
     expect(said).toContain("Invalid --otlp 'localhost:4318x'");
@@ -252,7 +252,7 @@ describe('records at an OTLP collector', () => {
   test.each(['authorization=%zz', 'authorization=x%0Ay', 'a b=c'])(
     'headers of a collector that are %s end the start with one line and do not repeat the value',
     async (headers) => {
-      const child = start(['--otlp', 'http://127.0.0.1:4318'], {
+      const child = startBuilt(['--otlp', 'http://127.0.0.1:4318'], {
         OTEL_EXPORTER_OTLP_HEADERS: `x-team=ok,${headers}`,
       });
       const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);

@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { CliError } from '../../cli/cli-error.ts';
 import { run } from '../../cli/run.ts';
+import { sharedScript } from './shared-bundle.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -45,13 +46,12 @@ const exitCode = async (child: ChildProcess): Promise<number | null> => {
   return typeof code === 'number' ? code : null;
 };
 
-/** The script `entry` without npm, as a process whose stdin is no terminal. */
-export const runScript = async (
-  entry: string,
+const runProcess = async (
+  script: string[],
   args: string[],
   env: Record<string, string> = {},
 ): Promise<Ended> => {
-  const child = spawn(process.execPath, ['--import', './local/require-node.mjs', entry, ...args], {
+  const child = spawn(process.execPath, [...script, ...args], {
     cwd: root,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -63,3 +63,17 @@ export const runScript = async (
   ]);
   return { code, out, err };
 };
+
+/** The script `entry` without npm, as a process whose stdin is no terminal. */
+export const runScript = (
+  entry: string,
+  args: string[],
+  env?: Record<string, string>,
+): Promise<Ended> => runProcess(['--import', './local/require-node.mjs', entry], args, env);
+
+/** The same as one file, which starts with a third of the CPU. */
+export const runBuilt = (
+  entry: string,
+  args: string[],
+  env?: Record<string, string>,
+): Promise<Ended> => runProcess([sharedScript(entry)], args, env);

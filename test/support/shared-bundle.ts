@@ -17,7 +17,7 @@ import { type Bundled, type BundleOptions, bundle } from '../../lib/bundle/bundl
 import { sharedFolder } from '../house/leftovers.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const SOURCES = ['lambdas', 'lib/bundle', 'local', 'test/metering', 'test/support'];
+const SOURCES = ['cli', 'lambdas', 'lib/bundle', 'local', 'test/metering', 'test/support'];
 
 /** When a source was last changed, for tests that run again while the sources are edited. */
 const changedAt = (): number => {

@@ -18,7 +18,7 @@ import {
 } from '../../../local/embedded-upstream/server.ts';
 import { readOwnCatalog } from '../../../local/own-catalog.ts';
 import { startLocal } from '../../../local/start.ts';
-import { runCli, runScript } from '../../support/run-cli.ts';
+import { runBuilt, runCli, runScript } from '../../support/run-cli.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const fixture = (name: string): string =>
@@ -52,8 +52,9 @@ const env = () => ({
   GEMINI_BASE: provider.baseUrl('gemini'),
 });
 
-const runImport = (args: string[], more: Record<string, string> = {}) =>
-  runScript('local/import/main.ts', args, { ...env(), ...more });
+const SCRIPT = 'local/import/main.ts';
+
+const runImport = (args: string[]) => runBuilt(SCRIPT, args, env());
 
 const Notes = z.array(z.object({ place: z.string(), reason: z.string() }));
 const Report = z.object({
@@ -409,7 +410,7 @@ test('a folder that cannot be created ends the import with the reason', async ()
 test('a report for people says what was written, what is to be filled in, and what to run', async () => {
   const out = newFolder();
   const args = ['litellm', fixture('gateway.yaml'), '--out', out];
-  const { code, out: text } = await runImport(args, { FIRST_KEY: '' });
+  const { code, out: text } = await runScript(SCRIPT, args, { ...env(), FIRST_KEY: '' });
   expect(code).toBe(0);
   expect(text).toContain('catalog.json: 3 models, 5 targets');
   expect(text).toContain('secrets.json: 3 credentials; add FIRST_KEY');
