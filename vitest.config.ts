@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { closingLine } from './test/house/closing-line.ts';
+import { SlowFirst } from './test/house/slow-first.ts';
 
 const [major = 0] = process.versions.node.split('.').map(Number);
 if (major < 24) {
@@ -39,6 +40,7 @@ export default defineConfig({
     experimental: { viteModuleRunner: Object.keys(newest).length > 0, nodeLoader: false },
     // For two cores: files that wait for a process or a timer leave room for another.
     maxWorkers: 3,
+    sequence: { sequencer: SlowFirst },
     // esbuild, which is a Go process, spends a quarter of its CPU on collecting garbage with Go's default of 100.
     env: { GOGC: '400' },
     // Ends hanging tests; far above the duration of any test on a busy machine.
