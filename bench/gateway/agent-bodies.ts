@@ -49,20 +49,15 @@ const roundsOf = (bytes: number, steps: number): Round[] => {
   return rounds;
 };
 
-/** The number of a session, of eight digits, is behind it. */
-export const SESSION_MARK = 'Fix the test of issue ';
-const QUESTION = `${SESSION_MARK}00000000.`;
+/** The number of a session, of eight digits, is behind it: two sessions say nothing alike. */
+export const SESSION_MARK = 'issue #';
+const ISSUE = `${SESSION_MARK}00000000`;
+const QUESTION = `Fix the test of ${ISSUE}.`;
 
 const MARK = { cache_control: { type: 'ephemeral' } };
 
+/** In the order in which Claude Code writes the members: what each step has again comes last. */
 const messagesBody = (rounds: Round[], signature: string) => ({
-  system: [
-    { type: 'text', text: 'You are an agent.' },
-    { type: 'text', text: SYSTEM, ...MARK },
-    { type: 'text', text: SYSTEM, ...MARK },
-  ],
-  tools: TOOLS,
-  thinking: { type: 'adaptive' },
   messages: [
     { role: 'user', content: [{ type: 'text', text: QUESTION }] },
     ...rounds.flatMap(({ id, path, result }) => [
@@ -70,27 +65,31 @@ const messagesBody = (rounds: Round[], signature: string) => ({
         role: 'assistant',
         content: [
           { type: 'thinking', thinking: THOUGHT, signature },
-          { type: 'text', text: `I read ${path}.` },
+          { type: 'text', text: `I read ${path} for ${ISSUE}.` },
           { type: 'tool_use', id, name: 'tool_1', input: { path, range: { from: 1, to: 200 } } },
         ],
       },
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: result }] },
     ]),
   ],
+  system: [
+    { type: 'text', text: 'You are an agent.' },
+    { type: 'text', text: SYSTEM, ...MARK },
+    { type: 'text', text: SYSTEM, ...MARK },
+  ],
+  tools: TOOLS,
+  thinking: { type: 'adaptive' },
 });
 
+/** As Cline and OpenCode write them. */
 const chatBody = (rounds: Round[]) => ({
-  tools: TOOLS.map(({ name, description, input_schema: parameters }) => ({
-    type: 'function',
-    function: { name, description, parameters },
-  })),
   messages: [
     { role: 'system', content: SYSTEM + SYSTEM },
     { role: 'user', content: QUESTION },
     ...rounds.flatMap(({ id, path, result }) => [
       {
         role: 'assistant',
-        content: `I read ${path}. ${THOUGHT}`,
+        content: `I read ${path} for ${ISSUE}. ${THOUGHT}`,
         tool_calls: [
           {
             ...{ id, type: 'function' },
@@ -101,21 +100,26 @@ const chatBody = (rounds: Round[]) => ({
       { role: 'tool', tool_call_id: id, content: result },
     ]),
   ],
+  tools: TOOLS.map(({ name, description, input_schema: parameters }) => ({
+    type: 'function',
+    function: { name, description, parameters },
+  })),
 });
 
+/** As Codex writes them. */
 const responsesBody = (rounds: Round[]) => ({
   instructions: SYSTEM + SYSTEM,
-  tools: TOOLS.map(({ name, description, input_schema: parameters }) => ({
-    ...{ type: 'function', name, description, parameters, strict: false },
-  })),
   input: [
     { role: 'user', content: QUESTION },
     ...rounds.flatMap(({ id, path, result }) => [
-      { role: 'assistant', content: `I read ${path}. ${THOUGHT}` },
+      { role: 'assistant', content: `I read ${path} for ${ISSUE}. ${THOUGHT}` },
       { type: 'function_call', call_id: id, name: 'tool_1', arguments: JSON.stringify({ path }) },
       { type: 'function_call_output', call_id: id, output: result },
     ]),
   ],
+  tools: TOOLS.map(({ name, description, input_schema: parameters }) => ({
+    ...{ type: 'function', name, description, parameters, strict: false },
+  })),
 });
 
 /** The body of an agent that has worked for a while, of about `bytes`, and that a number of steps later. */

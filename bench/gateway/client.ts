@@ -79,8 +79,11 @@ const nextBody = ({ url, modelPrefix = '' }: Target, current: Case): Buffer => {
   const body = sent.bodies.get(key) ?? written();
   sent.bodies.set(key, body);
   const session = Math.floor(round / steps) * connections + connection;
-  const place = body.indexOf(SESSION_MARK);
-  if (place >= 0) body.write(String(session).padStart(8, '0'), place + SESSION_MARK.length);
+  const number = String(session).padStart(8, '0');
+  for (let place = body.indexOf(SESSION_MARK); place >= 0; ) {
+    body.write(number, place + SESSION_MARK.length);
+    place = body.indexOf(SESSION_MARK, place + number.length);
+  }
   return body;
 };
 

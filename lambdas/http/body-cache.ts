@@ -2,6 +2,7 @@ import { asArray, type Json } from '../protocols/bytes/json.ts';
 import {
   type Begun,
   END,
+  NAME,
   NEXT,
   NODE,
   type Nodes,
@@ -21,14 +22,32 @@ import { isRecord } from '../support/objects.ts';
 /** What is read of a body. Its values may be those of later bodies too, so nothing writes to them. */
 export type Known = Pick<Outline, 'nodes' | 'places'> & { value: Json };
 
-/** What a body has in common with a known one. */
-export type Prefix = { known: Known; begun: Begun };
+/** Members at the end of a known body: the node of the first, where its name begins in another body, and how far that is moved. */
+export type Ended = { node: number; start: number; by: number };
+
+/** What a body has in common with a known one: items of a list at its beginning, and members at its end. */
+export type Overlap = {
+  known: Known;
+  begun: Begun | undefined;
+  ended: Ended | undefined;
+  /** Bytes between both. */
+  added: number;
+};
 
 /** What is kept of a body: `raw` is its bytes in memory that has room for the next steps, `use` counts up with each use of a body. */
 type Body = { keyId: string; raw: Buffer<ArrayBuffer>; known: Known | undefined; use: number };
 
-/** The kept body that a received one begins as, for so many bytes. */
-type Match = { body: Body; common: number };
+/** A kept body that a received one is like. */
+type Match = {
+  body: Body;
+  /** For how many bytes one begins as the other. */
+  common: number;
+  /** Whether at least half of the received one is in the other. */
+  isAlike: boolean;
+  /** Whether it is the next step of the other's session, whose place it takes. */
+  isNext: boolean;
+  overlap: Overlap | undefined;
+};
 
 /** The bodies of one key. */
 export type Bodies = {
@@ -43,13 +62,12 @@ const MAX_BODIES = 64;
 
 const BLOCK = 16_384;
 
-/** How many bytes two bodies begin with alike. */
-const commonLength = (one: Buffer, other: Buffer): number => {
-  const most = Math.min(one.length, other.length);
+/** How many bytes are alike in two bodies, of `most`. `isLike`: whether those are that have so many before them, up to another number. */
+const countAlike = (most: number, isLike: (from: number, to: number) => boolean): number => {
   let [from, size] = [0, BLOCK];
   while (from < most && size >= 1) {
     const to = Math.min(most, from + size);
-    if (one.compare(other, from, to, from, to) === 0) from = to;
+    if (isLike(from, to)) from = to;
     else size /= 2;
   }
   return from;
@@ -57,13 +75,8 @@ const commonLength = (one: Buffer, other: Buffer): number => {
 
 const QUOTE = '"';
 
-/** What a body of `size` bytes has in common with the one that it begins as; undefined if that is less than half of it. */
-export const prefixOf = (
-  { body: { raw, known }, common }: Match,
-  size: number,
-): Prefix | undefined => {
-  if (!known) return undefined;
-  const { nodes, places } = known;
+/** The last list of which two bodies have an item in common, and the whole items. Undefined if there is none. */
+const begunOf = (raw: Buffer, { nodes, places }: Known, common: number): Begun | undefined => {
   const at = (node: number, offset: number): number => nodes[node + offset] ?? 0;
   let [list, members] = [0, 0];
   for (let node = NODE, index = 0; at(node, START) < common && node < nodes.length; index += 1) {
@@ -78,13 +91,48 @@ export const prefixOf = (
     from = at(next, END);
     next = at(next, NEXT);
   }
-  if (2 * from < size) return undefined;
   const nameEnd = raw.lastIndexOf(QUOTE, at(list, START)) + 1;
-  const begun = {
+  return {
     ...{ nodes: nodes.slice(0, next), places: places.filter(({ start }) => start < from) },
     ...{ from, list, nameEnd, items, members },
   };
-  return { known, begun };
+};
+
+/** Bytes at the end of two bodies that are worth finding. */
+const MIN_TAIL = 2_048;
+
+/** The members that are whole in the last `tail` bytes of a body, and behind `from` in another one that is longer by `by`. */
+const endedOf = (
+  { raw, known }: Body,
+  tail: number,
+  { from, by }: Record<'from' | 'by', number>,
+) => {
+  const nodes = known?.nodes ?? [];
+  const least = Math.max(raw.length - tail, from);
+  for (let node = NODE; node < nodes.length; node = nodes[node + NEXT] ?? nodes.length) {
+    const start = nodes[node + NAME] ?? 0;
+    if (start >= least && start + by >= from) return { node, start: start + by, by };
+  }
+  return undefined;
+};
+
+const matchOf = (body: Body, raw: Buffer): Match => {
+  const [one, other] = [body.raw.length, raw.length];
+  const least = Math.min(one, other);
+  const common = countAlike(least, (from, to) => body.raw.compare(raw, from, to, from, to) === 0);
+  const tail = countAlike(
+    least,
+    (from, to) => body.raw.compare(raw, other - to, other - from, one - to, one - from) === 0,
+  );
+  const alike = Math.min(least, common + tail);
+  const { known } = body;
+  const begun = known && begunOf(body.raw, known, common);
+  const from = begun?.from ?? 0;
+  const ended = tail < MIN_TAIL ? undefined : endedOf(body, tail, { from, by: other - one });
+  const added = (ended?.start ?? other) - from;
+  const isNext = 8 * (known ? other - added : alike) > 7 * one;
+  const overlap = known && 2 * added <= other ? { known, begun, ended, added } : undefined;
+  return { body, common, isAlike: 2 * alike > other, isNext, overlap };
 };
 
 /** Room for the next steps, of the bytes of a body. */
@@ -139,6 +187,12 @@ export const createBodyCache = () => {
   /** In order, so that the one that begins most like another body is its neighbor: agents' bodies all begin with one prompt. */
   const bodies: Body[] = [];
   let uses = 0;
+  const lastKnown = (keyId: string): Body | undefined =>
+    bodies.reduce<Body | undefined>(
+      (last, body) =>
+        body.known && body.keyId === keyId && body.use > (last?.use ?? -1) ? body : last,
+      undefined,
+    );
   const forget = (body: Body) => bodies.splice(bodies.indexOf(body), 1);
   /** Forgets bodies until there is room for one more. Returns memory of one of them that is not much larger. */
   const makeRoom = (length: number): Buffer<ArrayBuffer> => {
@@ -155,21 +209,21 @@ export const createBodyCache = () => {
   return (keyId: string): Bodies => ({
     match: (raw) => {
       const place = placeOf(bodies, keyId, raw);
-      let best: Match | undefined;
-      for (const body of [bodies[place - 1], bodies[place]]) {
-        if (body?.keyId !== keyId) continue;
-        const common = commonLength(body.raw, raw);
-        if (common > (best?.common ?? raw.length / 2)) best = { body, common };
-      }
-      return best;
+      const found = [bodies[place - 1], bodies[place]]
+        .flatMap((body) => (body?.keyId === keyId ? [matchOf(body, raw)] : []))
+        .toSorted((one, other) => other.common - one.common);
+      const [best] = found;
+      if (!best?.isAlike || best.overlap) return best;
+      // The first step of a session ends as all steps of others.
+      const last = lastKnown(keyId);
+      return { ...best, overlap: last && matchOf(last, raw).overlap };
     },
     keep: (raw, { nodes, places, value }, match) => {
-      const isNext = match && 8 * match.common > 7 * match.body.raw.length;
-      const kept = isNext ? match.body : undefined;
-      if (kept) forget(kept);
-      const body = kept ?? { keyId, raw: makeRoom(raw.length), known: undefined, use: 0 };
-      body.raw = writeBytes(body.raw, raw, isNext ? match.common : 0);
-      if (match) {
+      const next = match?.isNext ? match : undefined;
+      if (next) forget(next.body);
+      const body = next?.body ?? { keyId, raw: makeRoom(raw.length), known: undefined, use: 0 };
+      body.raw = writeBytes(body.raw, raw, next?.common ?? 0);
+      if (next || (match?.isAlike && !match.overlap)) {
         shareItems(value);
         body.known = { nodes: writeNodes(body.known?.nodes ?? [], nodes), places, value };
       }

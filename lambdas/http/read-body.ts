@@ -6,7 +6,8 @@ import type { Raw } from '../support/bytes.ts';
 import { encodePieces, SHORT } from '../support/bytes.ts';
 import { invalidRequest } from '../support/errors.ts';
 import type { Bodies } from './body-cache.ts';
-import { invalidBody, parseJsonObject } from './parse-body.ts';
+import { invalidBody } from './body-rules.ts';
+import { parseJsonObject } from './parse-body.ts';
 import type { HttpRequest } from './read-event.ts';
 
 /**

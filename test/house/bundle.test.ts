@@ -27,6 +27,7 @@ const PARTS = {
   'late-encoders.cjs': 14,
   'late-family-weights.cjs': 8,
   'late-gemini.cjs': 11,
+  'late-read-between.cjs': 3,
   'late-read-error.cjs': 26,
   'late-reports.cjs': 27,
   'late-run-once.cjs': 12,

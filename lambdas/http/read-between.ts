@@ -1,0 +1,99 @@
+import {
+  asArray,
+  type Json,
+  type JsonSource,
+  withWrittenNumbers,
+} from '../protocols/bytes/json.ts';
+import {
+  END,
+  NAME,
+  NEXT,
+  NODE,
+  type Nodes,
+  namesIn,
+  outlineOf,
+  type Place,
+  START,
+} from '../protocols/bytes/outline.ts';
+import { childrenOf } from '../protocols/bytes/splice.ts';
+import { type Raw, sliceOf } from '../support/bytes.ts';
+import type { Ended, Known, Overlap } from './body-cache.ts';
+import { cleaned, LIMITS } from './body-rules.ts';
+
+/**
+ * Parses what is between the known items of a list and the known members, with a zero for the items and a member without a name
+ * for the members: it is JSON if and only if the whole is. Undefined if it is not.
+ */
+const parseBetween = (raw: Buffer, nodes: Nodes, { begun, ended }: Overlap): Json | undefined => {
+  const text = raw.toString('utf8', begun?.from, ended?.start);
+  if (ended && !text.trimEnd().endsWith(',')) return undefined;
+  const name = begun && raw.toString('utf8', nodes[begun.list + NAME], nodes[begun.list + START]);
+  try {
+    return JSON.parse(`${begun ? `{${name}[0` : ''}${text}${ended ? '"":0}' : ''}`);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Adds the members at the end of a known body, whose places have moved. */
+const addEnded = (nodes: Nodes, places: Place[], known: Known, { node: first, by }: Ended) => {
+  const back = nodes.length - first;
+  const moved = (place: number): number => (place < 0 ? place : place + by);
+  const at = (node: number, offset: number): number => known.nodes[node + offset] ?? 0;
+  for (let node = first; node < known.nodes.length; node += NODE) {
+    nodes.push(
+      moved(at(node, NAME)),
+      at(node, START) + by,
+      at(node, END) + by,
+      at(node, NEXT) + back,
+    );
+  }
+  const from = at(first, NAME);
+  for (const { steps, start, end } of known.places) {
+    if (start < from) continue;
+    const ways = steps.map(([name, last]): [number, number] => [moved(name), moved(last)]);
+    places.push({ steps: ways, start: start + by, end: end + by });
+  }
+  nodes[END] = at(0, END) + by;
+  nodes[NEXT] = nodes.length;
+};
+
+/** The value whose members before a list and from the node `last` on are known; undefined if a name is repeated. */
+const joined = (
+  text: Pick<JsonSource, 'raw' | 'nodes'>,
+  { known, begun }: Overlap,
+  { between, last }: { between: Json; last: number },
+): Json | undefined => {
+  const members = childrenOf(text, 0);
+  const names = new Set(members.map(({ key }) => key));
+  if (names.size < members.length || names.size > LIMITS.members) return undefined;
+  const list = begun?.list ?? 0;
+  const value: Json = {};
+  for (const { key, node } of members) {
+    const isKnown = node < list || node >= last;
+    const member = (isKnown ? known.value : between)[key];
+    const [_, ...added] = node === list ? asArray(member) : [];
+    value[key] =
+      node === list ? [...asArray(known.value[key]).slice(0, begun?.items), ...added] : member;
+  }
+  return value;
+};
+
+/** Reads what is not known of a body; undefined if it has to be read whole. `read`: the body, or its text in ASCII. */
+export const readBetween = (raw: Buffer, read: Raw, overlap: Overlap): Known | undefined => {
+  const { known, begun, ended } = overlap;
+  const [earlier, placesBefore] = [begun?.nodes.length ?? 0, begun?.places.length ?? 0];
+  const { nodes, places, exceeded } = outlineOf(sliceOf(read, 0, ended?.start), LIMITS, begun);
+  const between = exceeded === undefined ? parseBetween(raw, nodes, overlap) : undefined;
+  if (!between) return undefined;
+  const hasEscapes = raw.subarray(begun?.from, ended?.start).includes('\\u');
+  // The list has its name here too, and so has what stands for the known members.
+  const names = namesIn(nodes, earlier) + (begun ? 1 : 0) + (ended ? 1 : 0);
+  if (cleaned(between, { hasEscapes, removed: new Set() }) !== names) return undefined;
+  const [last, own] = [nodes.length, places.slice(placesBefore)];
+  if (ended) addEnded(nodes, places, known, ended);
+  if (nodes.length > LIMITS.values * NODE) return undefined;
+  const value = joined({ raw, nodes }, overlap, { between, last });
+  if (value) withWrittenNumbers(raw, value, own);
+  return value && { nodes, places, value };
+};
