@@ -108,10 +108,9 @@ const endedOf = (
   { from, by }: Record<'from' | 'by', number>,
 ) => {
   const nodes = known?.nodes ?? [];
-  const least = Math.max(raw.length - tail, from);
   for (let node = NODE; node < nodes.length; node = nodes[node + NEXT] ?? nodes.length) {
     const start = nodes[node + NAME] ?? 0;
-    if (start >= least && start + by >= from) return { node, start: start + by, by };
+    if (start >= raw.length - tail && start + by >= from) return { node, start: start + by, by };
   }
   return undefined;
 };

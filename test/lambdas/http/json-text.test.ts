@@ -251,6 +251,7 @@ test.each([
   ['a string takes its beginning', '],"b":"'],
   ['a string with a comma takes its beginning', '],"b":"c,'],
   ['a string with an escape takes its beginning', '],"b":"\\'],
+  ['a name with an escape takes its beginning', '],"\\'],
   ['its members belong to another object', '],"b":{"c":1,'],
   ['its members belong to a list', '],"b":[1,'],
   ['its members belong to the list', ','],
@@ -263,6 +264,7 @@ test.each([
   ['a prototype is before it', '],"__proto__":{"b":1},'],
   ['half a pair is escaped', ',"\\ud800"],'],
   ['too many values are before it', `${',0'.repeat(100_000)}],`],
+  ['too many values are in all', `${',0'.repeat(99_500)}],`],
   ['too many members are before it', `],${object(10_001).slice(1, -1)},`],
   ['10,000 members are in all', `],${object(9_995).slice(1, -1)},`],
   ['10,001 members are in all', `],${object(9_996).slice(1, -1)},`],
@@ -282,6 +284,27 @@ test('a body does not begin as that of another key', () => {
   parseJsonObject(body, body.length, { bodies: cache('one') });
   expect(match(body)).toMatchObject({ common: body.length });
   expect(cache('other').match(body)).toBeUndefined();
+});
+
+/** The body of a client, whose tools come last. */
+const stepOf = (session: string, steps: number) =>
+  Buffer.from(`{"messages":[${Array(steps).fill(`{"a":"${session.repeat(9_000)}"}`)}],${ENDED}`);
+
+test('the first step of a session has the tools of the sessions before it, in those of its key alone', () => {
+  const cache = createBodyCache();
+  const send = (key: string, body: Buffer) => {
+    const bodies = cache(key);
+    const overlap = bodies.match(body)?.overlap;
+    parseJsonObject(body, body.length, { bodies });
+    return overlap;
+  };
+  expect(send('one', stepOf('a', 5))).toBeUndefined();
+  // Which values are worth keeping the second one shows.
+  expect(send('one', stepOf('x', 5))).toBeUndefined();
+  const tools = { begun: undefined, ended: expect.anything() };
+  for (const session of 'bcd') expect(send('one', stepOf(session, 5))).toMatchObject(tools);
+  for (const session of 'bb') expect(send('other', stepOf(session, 5))).toBeUndefined();
+  expect(send('other', stepOf('bc', 3))).toMatchObject(tools);
 });
 
 test('of the bodies of its key, a body continues the one that it begins most like', () => {
