@@ -14,9 +14,10 @@ import { isShared, share } from '../support/memo.ts';
 import { isRecord } from '../support/objects.ts';
 
 /*
- * An agent sends its whole conversation with each step, so that a body begins as the one before it in its session. What is known
- * of that beginning is not read again. Of a body that is the first to begin so only the bytes are kept: most have no successor,
- * and values that outlive their request cost a collection of the old space.
+ * An agent sends its whole conversation with each step, and its tools behind it, so that a body begins and ends as the one before it in
+ * its session. What both have in common is not read again. The values of a body are kept if it is a next step, or if it is like others
+ * that have none. Of the rest only the bytes are: most have no successor, and values that outlive their request cost a collection of the
+ * old space.
  */
 
 /** What is read of a body. Its values may be those of later bodies too, so nothing writes to them. */
@@ -137,7 +138,7 @@ const matchOf = (body: Body, raw: Buffer): Match => {
 /** Room for the next steps, of the bytes of a body. */
 const ROOM = 1.25;
 
-/** Makes kept bytes those of `raw`, which begins alike: a received body that is kept would be garbage that lives long. */
+/** Makes kept bytes those of `raw`, which are the same up to `from`: a received body that is kept would be garbage that lives long. */
 const writeBytes = (kept: Buffer<ArrayBuffer>, raw: Buffer, from: number) => {
   const { length } = raw;
   const hasRoom = kept.buffer.byteLength >= length;
