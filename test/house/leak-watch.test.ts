@@ -1,3 +1,4 @@
+import { createServer } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { apiError } from '../../lambdas/support/errors.ts';
 import { startEdge } from '../support/edge.ts';
@@ -43,4 +44,17 @@ test.each<[string, (key: string) => Leak, string]>([
 
 test('the leak watch reports nothing for a clean response', async () => {
   expect(await leaksOf(() => ({ note: { model: 'vendor/model' } }))).toEqual([]);
+});
+
+test('the leak watch reports nothing for a server that has the port of a router before it', async () => {
+  const edge = await startEdge({});
+  watchAnswers(edge.url, []);
+  await edge.close();
+  const inside = createServer((_, response) => response.end(CANARIES.upstreamKey));
+  onTestFinished(() => {
+    inside.close();
+  });
+  inside.listen(Number(new URL(edge.url).port), '127.0.0.1');
+  expect((await send(edge.url, '/')).text).toBe(CANARIES.upstreamKey);
+  expect(takeLeaks()).toEqual([]);
 });

@@ -17,7 +17,7 @@ import { type DynamoProxy, startDynamoProxy } from '../metering/dynamo-proxy.ts'
 import { TABLE_NAMES } from './dynamo.ts';
 import { startDynamoStores } from './dynamo-stores.ts';
 import { startEmbeddedSecrets } from './embedded-secrets.ts';
-import { CANARIES, forgetAnswers, watchAnswers } from './leak-watch.ts';
+import { CANARIES, watchAnswers } from './leak-watch.ts';
 import { createLocalDynamoClient, LOCAL_AWS } from './local-aws.ts';
 import { createLocalUpstream, UPSTREAM_SECRET } from './local-upstream.ts';
 import { type LogLine, parseLine } from './log-line.ts';
@@ -99,7 +99,6 @@ const startEnvironment = async ({ models, clock, tableTimeoutMs, endpoints }: En
   const close = async () => {
     for (const proxy of [dynamo, secrets]) proxy.decide(() => 'none');
     await server.close();
-    forgetAnswers(server.url);
     client.destroy();
     await Promise.all([dynamo.close(), secrets.close()]);
   };

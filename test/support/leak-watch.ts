@@ -1,6 +1,6 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
+import { Server, Socket } from 'node:net';
 import { constants, gunzipSync } from 'node:zlib';
 import * as z from 'zod';
 import { strayFields } from './log-fields.ts';
@@ -48,15 +48,10 @@ export const watchLine = (line: string): void => {
 /** Looks at an answer that came another way than over HTTP. */
 export const watchAnswer = (text: string): void => search('answer', text);
 
-/** Looks at all that a router answers at `url` from now on; `inside` must never be among it. */
+/** Looks at all that a router answers at `url` from now on, until it is closed; `inside` must never be among it. */
 export const watchAnswers = (url: string, inside: string[]): void => {
   for (const text of inside) secrets.add(text);
   watchedPorts.add(Number(new URL(url).port));
-};
-
-/** Stops the watch of a router that is closed: its port may become that of a server inside. */
-export const forgetAnswers = (url: string): void => {
-  watchedPorts.delete(Number(new URL(url).port));
 };
 
 /** Ends the watch of the last file of tests: its hosts and ports may be others in the next one. */
@@ -94,6 +89,15 @@ const watchWrites = (socket: Socket) => {
     };
   Object.assign(socket, { write: seeing(socket.write), end: seeing(socket.end) });
 };
+
+const OnServer = z.object({ server: z.instanceof(Server) });
+
+// The system hands the port of a closed router out again, also to a server inside, which may answer secrets. This comes
+// before the listener that would watch a new router there.
+subscribe('tracing:net.server.listen:asyncEnd', (message) => {
+  const address = OnServer.safeParse(message).data?.server.address();
+  if (typeof address === 'object' && address) watchedPorts.delete(address.port);
+});
 
 const OnSocket = z.object({ socket: z.instanceof(Socket) });
 
