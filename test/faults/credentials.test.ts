@@ -172,7 +172,7 @@ test.each([true, false])(
     const handled = environment.handler(event as unknown as HttpEvent, out, context);
     const said = text(out);
     await expect.poll(lab.clock.waits).toContain(2_500);
-    expect(environment.secrets.calls).toHaveLength(1);
+    await expect.poll(() => environment.secrets.calls).toHaveLength(1);
     lab.clock.advance(2_499);
     expect(lines()).toEqual([]);
     lab.clock.advance(1);
@@ -198,7 +198,7 @@ test.each([true, false])(
     }).on('error', () => undefined);
     sent.end(JSON.stringify({ ...body, stream }));
     await expect.poll(tenant.charged).toBe(1);
-    expect(environment.secrets.calls).toHaveLength(1);
+    await expect.poll(() => environment.secrets.calls).toHaveLength(1);
     sent.destroy();
     await expect.poll(lines).toEqual([expect.objectContaining({ status: 499 })]);
     expect(await tenant.charged()).toBe(0);
