@@ -114,9 +114,9 @@ describe.skipIf(missing !== undefined)("the shipped bundle under AWS's runtime c
 
   test('a Lambda stream sends events as they arrive and ends at the deadline', async () => {
     local.upstreams.inject({ fault: { kind: 'stall', after: 3 } });
-    // Ten seconds are kept back for the end, so one is left.
+    // Ten seconds are kept back for the end, so four are left: on a busy machine the first words may need one.
     const invocation = running.invoke(functionUrl(CHAT, question({ stream: true })), {
-      remainingMs: 11_000,
+      remainingMs: 14_000,
     });
     expect(await invocation.has('"content":"')).not.toContain('[DONE]');
     const whole = await invocation.text;

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { finished } from 'node:stream/promises';
 import * as z from 'zod';
 import { listen } from '../../local/loopback.ts';
 
@@ -8,7 +9,7 @@ const Prelude = z.object({ statusCode: z.int(), headers: z.record(z.string(), z.
 export type Invocation = {
   /** Status and headers, as soon as the function has sent them. */
   head: Promise<z.infer<typeof Prelude>>;
-  /** What arrived of the body so far, a piece per network chunk. */
+  /** What arrived of the body so far, a piece per chunk of HTTP, which is one write of the function. */
   pieces: string[];
   /** The same, as bytes. */
   chunks: Buffer[];
@@ -63,18 +64,17 @@ const createInvocation = () => {
 
   const receive = async (incoming: IncomingMessage): Promise<void> => {
     let early: Buffer | undefined = Buffer.alloc(0);
-    for await (const chunk of incoming) {
-      if (!early) {
-        add(chunk);
-        continue;
-      }
+    // An iterator would join what arrives while this process waits for a core.
+    incoming.on('data', (chunk: Buffer) => {
+      if (!early) return add(chunk);
       early = Buffer.concat([early, chunk]);
       const split = splitPrelude(early);
-      if (!split) continue;
+      if (!split) return;
       early = undefined;
       head.resolve(split.head);
       add(split.rest);
-    }
+    });
+    await finished(incoming);
     const fault = incoming.trailers['lambda-runtime-function-error-type'];
     if (early || fault || incoming.headers['content-type'] !== STREAMED) {
       throw new Error(`The answer was not complete: ${fault ?? incoming.headers['content-type']}.`);
