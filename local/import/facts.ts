@@ -1,5 +1,7 @@
 import * as z from 'zod';
 import type { Model, Target } from '../../lambdas/catalog/catalog.ts';
+import type { TokenPrices } from '../../lambdas/money/prices.ts';
+import { omitUndefined } from '../../lambdas/support/objects.ts';
 import { priceIn, rowOf } from '../price-table.ts';
 import type { Note } from './imported.ts';
 
@@ -14,6 +16,8 @@ export const Facts = z.looseObject({
   input_cost_per_token: amount,
   output_cost_per_token: amount,
   cache_read_input_token_cost: amount,
+  cache_creation_input_token_cost: amount,
+  cache_creation_input_token_cost_above_1hr: amount,
   supports_function_calling: z.boolean().nullish(),
   supports_vision: z.boolean().nullish(),
 });
@@ -22,15 +26,30 @@ export type Facts = z.infer<typeof Facts>;
 /** 0.0000025 a token is 2.5 a million, without the error of binary fractions. */
 const aMillion = (price: number): number => Number((price * 1e6).toPrecision(12));
 
-/** Members that are prices, by their names in a public table. */
+/** Kinds of tokens: the member that is their price, and its name in a public table. */
 const PRICES = {
   input: ['input_cost_per_token', 'input_mtok'],
   output: ['output_cost_per_token', 'output_mtok'],
-  cached: ['cache_read_input_token_cost', 'cache_read_mtok'],
+  cache_read: ['cache_read_input_token_cost', 'cache_read_mtok'],
+  cache_write_5m: ['cache_creation_input_token_cost', 'cache_write_mtok'],
+  cache_write_1h: ['cache_creation_input_token_cost_above_1hr', undefined],
 } as const;
-export const PRICE_MEMBERS = Object.values(PRICES).map(([member]) => member);
+type Kind = keyof typeof PRICES;
+const KINDS = Object.keys(PRICES) as Kind[];
 
-export type Prices = { input: number; output: number; cached?: number };
+/** `input_cost_per_token_above_200k_tokens` is the price in requests of longer prompts. */
+const TIER = /_above_(\d{1,6})k_tokens$/;
+
+const kindOf = (member: string): Kind | undefined =>
+  KINDS.find((kind) => PRICES[kind][0] === member.replace(TIER, ''));
+
+export const isPriceMember = (member: string): boolean => kindOf(member) !== undefined;
+
+/** What a version of a target's prices has, but for its day. */
+export type Prices = Record<'input' | 'output', number> & { [Name in Kind]?: number } & {
+  tiers?: Tier[];
+};
+type Tier = TokenPrices & { above: number };
 export type Known = {
   /** Members of the model in the catalog; a price that is not known is 0. */
   members: Pick<Model, 'context_length' | 'max_output_tokens' | 'streaming' | 'tools' | 'vision'> &
@@ -55,18 +74,42 @@ const sizeOf = (sources: Facts[], name: Size): number | undefined =>
 
 type Row = ReturnType<typeof rowOf>;
 
-const priceOf = (sources: Facts[], row: Row, kind: keyof typeof PRICES): number | undefined => {
+const priceOf = (sources: Facts[], row: Row, kind: Kind): number | undefined => {
   const [member, name] = PRICES[kind];
   const stated = firstOf(sources, member);
-  return stated === undefined ? priceIn(row?.model_price[name]) : aMillion(stated);
+  if (stated !== undefined) return aMillion(stated);
+  return name && priceIn(row?.model_price[name]);
+};
+
+/** Steps of the source that has the price below them: those of another one are not of its prices. */
+const tiersIn = (sources: Facts[]): Tier[] => {
+  const source = sources.find(({ input_cost_per_token: price }) => typeof price === 'number');
+  const tiers = new Map<number, TokenPrices>();
+  for (const [member, price] of Object.entries(source ?? {})) {
+    const [, thousands] = TIER.exec(member) ?? [];
+    const kind = kindOf(member);
+    if (!thousands || !kind || typeof price !== 'number' || price < 0) continue;
+    const above = Number(thousands) * 1_000;
+    tiers.set(above, { ...tiers.get(above), [kind]: aMillion(price) });
+  }
+  return [...tiers]
+    .toSorted(([one], [other]) => one - other)
+    .map(([above, prices]) => ({ above, ...prices }));
 };
 
 const pricesIn = (sources: Facts[], row: Row): Prices | undefined => {
   const input = priceOf(sources, row, 'input');
   const output = priceOf(sources, row, 'output');
   if (input === undefined || output === undefined) return undefined;
-  const cached = priceOf(sources, row, 'cached');
-  return { input, output, ...(cached !== undefined && { cached }) };
+  const [cache_read, cache_write_5m, cache_write_1h] = (
+    ['cache_read', 'cache_write_5m', 'cache_write_1h'] as const
+  ).map((kind) => priceOf(sources, row, kind));
+  const tiers = tiersIn(sources);
+  return {
+    ...{ input, output },
+    ...omitUndefined({ cache_read, cache_write_5m, cache_write_1h }),
+    ...(tiers.length > 0 && { tiers }),
+  };
 };
 
 /** What the sources say about a model, the first of them above the others, and what none of them says. */
@@ -122,7 +165,7 @@ export const knownOf = (
       ),
       input_price_per_m: prices?.input ?? 0,
       output_price_per_m: prices?.output ?? 0,
-      ...(prices?.cached !== undefined && { cached_input_price_per_m: prices.cached }),
+      ...(prices?.cache_read !== undefined && { cached_input_price_per_m: prices.cache_read }),
     },
     prices,
     assumed,

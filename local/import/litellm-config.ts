@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { Facts, PRICE_MEMBERS } from './facts.ts';
+import { Facts } from './facts.ts';
 
 const Text = z.string().nullish();
 /** YAML may have it in quotes. */
@@ -23,6 +23,7 @@ const OwnParams = z.looseObject({
   region_name: Text,
   organization: Text,
   extra_headers: z.record(z.string(), z.string()).nullish(),
+  litellm_credential_name: Text,
   stream_timeout: Amount,
   weight: Amount,
   order: Amount,
@@ -66,9 +67,16 @@ const Settings = z.looseObject({
 });
 const RouterSettings = z.looseObject({ ...Routing, model_group_alias: Aliases });
 
+/** Members of `litellm_params` that several deployments share by a name. */
+const Credential = z.looseObject({
+  credential_name: z.string().min(1),
+  credential_values: OwnParams.partial(),
+});
+
 /** What of a configuration of LiteLLM's proxy has a counterpart; unused.ts names the rest. */
 export const Config = z.looseObject({
   model_list: z.array(Entry).min(1),
+  credential_list: z.array(Credential).nullish(),
   litellm_settings: Settings.nullish(),
   router_settings: RouterSettings.nullish(),
   environment_variables: z.record(z.string(), z.unknown()).nullish(),
@@ -112,7 +120,7 @@ const membersOf = ({ shape }: { shape: object }, ...others: string[]): string[] 
 export const USED = {
   file: membersOf(Config, 'general_settings'),
   entry: membersOf(Entry),
-  params: membersOf(OwnParams, ...PRICE_MEMBERS),
+  params: membersOf(OwnParams),
   info: membersOf(Info, 'id'),
   litellm_settings: membersOf(Settings),
   router_settings: membersOf(RouterSettings),

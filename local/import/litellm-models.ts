@@ -81,6 +81,14 @@ const headersOf = ({ organization, extra_headers: extra }: Params) => {
   return all.length === 0 ? {} : { headers: Object.fromEntries(all) };
 };
 
+const credentialHeadersIn = ({ extra_headers: extra }: Params, path: PropertyKey[]): Note[] =>
+  Object.keys(extra ?? {})
+    .filter((name) => CREDENTIAL_HEADER.test(name))
+    .map((name) => ({
+      place: placeOf([...path, 'extra_headers', name]),
+      reason: 'a target has one credential, its api_key: docs/providers.md has authHeader',
+    }));
+
 const timeoutOf = ({ stream_timeout: seconds }: Params) => {
   const firstEventTimeoutMs = Math.round((seconds ?? 0) * 1_000);
   const isPossible = firstEventTimeoutMs > 0 && firstEventTimeoutMs <= MAX_TIMEOUT_MS;
@@ -102,7 +110,7 @@ const rowsOf = (table: Table, provider: string, names: string[]): Facts[] =>
   );
 
 const createReadDeployment = (parts: Parts, noCounterpart: Note[]) => {
-  const { env, source, table } = parts;
+  const { config, env, source, table } = parts;
   const readValue = createReadValue(parts);
   const { secrets, missing, nameOf } = createSecrets(parts);
   const upstreams = new Map<string, string>();
@@ -113,6 +121,17 @@ const createReadDeployment = (parts: Parts, noCounterpart: Note[]) => {
     const name = upstreams.get(connection) ?? unique(provider.replaceAll(/[^a-z0-9-]/g, '-'));
     upstreams.set(connection, name);
     return name;
+  };
+  /** What the deployment states, and what its credential states of the rest. */
+  const withCredential = (params: Params, path: PropertyKey[]): Params => {
+    const { litellm_credential_name: name } = params;
+    if (!name) return params;
+    const shared = config.credential_list?.find((one) => one.credential_name === name);
+    if (!shared) {
+      const place = [...path, 'litellm_credential_name'];
+      throw errorAt(source, place, `credential_list has no ${name}`);
+    }
+    return { ...shared.credential_values, ...params };
   };
   /** What is said about the model, the configuration above the table. */
   const factsOf = ({ litellm_params: params, model_info: info }: Entry): Facts[] => {
@@ -138,12 +157,14 @@ const createReadDeployment = (parts: Parts, noCounterpart: Note[]) => {
     noCounterpart.push({ place, reason: `${params.model}: ${address}` });
     return undefined;
   };
-  const read = (entry: Entry, index: number): Deployment | undefined => {
-    const { litellm_params: params, model_name: place } = entry;
+  const read = (stated: Entry, index: number): Deployment | undefined => {
     const path = ['model_list', index, 'litellm_params'];
+    const entry = { ...stated, litellm_params: withCredential(stated.litellm_params, path) };
+    const { litellm_params: params, model_name: place } = entry;
     const facts = factsOf(entry);
     const address = readAddress(params, facts, path);
     if (!address) return undefined;
+    noCounterpart.push(...credentialHeadersIn(params, path));
     const { provider } = providerOf(askedOf(params));
     const secret = address.auth ? undefined : nameOf(params.api_key, provider);
     const target = Target.safeParse(

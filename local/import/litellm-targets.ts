@@ -17,19 +17,17 @@ const withShares = (deployments: Deployment[], firstTier: number, isTiered: bool
   }));
 };
 
-const samePrices = (one: Prices | undefined, other: Prices | undefined): boolean =>
-  one?.input === other?.input && one?.output === other?.output && one?.cached === other?.cached;
+/** The public prices of a model are all that a target bills. */
+const areAll = ({ input, output, cache_read, ...others }: Prices, model?: Prices): boolean =>
+  input === model?.input &&
+  output === model.output &&
+  cache_read === model.cache_read &&
+  Object.keys(others).length === 0;
 
 /** What a target bills, where it is not what its model says. */
 const priced = ({ target, known: { prices } }: Deployment, model: Prices | undefined): Target => {
-  if (prices && samePrices(prices, model)) return target;
-  const { input = null, output = null, cached } = prices ?? {};
-  const version = {
-    from: FROM,
-    input,
-    output,
-    ...(cached !== undefined && { cache_read: cached }),
-  };
+  if (prices && areAll(prices, model)) return target;
+  const version = { from: FROM, ...(prices ?? { input: null, output: null }) };
   return { ...target, prices: { currency: 'USD', versions: [version] } };
 };
 

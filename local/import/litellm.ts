@@ -31,12 +31,13 @@ const aliasesIn = ({ router_settings: router, litellm_settings: settings }: Conf
   return [...named, ...Object.entries(settings?.model_alias_map ?? {})];
 };
 
-/** The names that each name falls back to; `*` stands for all that have none. */
+/** The names that each name falls back to, the first list of several; `*` stands for all that have none. */
 const fallbacksIn = ({ router_settings: router, litellm_settings: settings }: Config) => {
   const stated = new Map(
-    [settings, router].flatMap((section) =>
-      (section?.fallbacks ?? []).flatMap((entry) => Object.entries(entry)),
-    ),
+    [router, settings]
+      .flatMap((section) => (section?.fallbacks ?? []).flatMap((entry) => Object.entries(entry)))
+      // Of two entries of a map the last one stays.
+      .toReversed(),
   );
   const all = stated.get('*') ?? router?.default_fallbacks ?? settings?.default_fallbacks ?? [];
   return (name: string): string[] => stated.get(name) ?? all;

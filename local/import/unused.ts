@@ -1,4 +1,5 @@
 import { isRecord } from '../../lambdas/support/objects.ts';
+import { isPriceMember } from './facts.ts';
 import type { Note } from './imported.ts';
 import { USED } from './litellm-config.ts';
 import { placeOf } from './read-source.ts';
@@ -39,6 +40,8 @@ const REASONS: [member: RegExp, reason: string][] = [
     /callback|^langfuse|^service_|^turn_off_message_logging$|otel/,
     'records, exports and OpenTelemetry: docs/records.md',
   ],
+  [/_cost(?:_|$)/, 'add it to the prices of the target: docs/costs.md'],
+  [/^cache_control/, 'marks of prompt caches are those of the profile: docs/prompt-caches.md'],
   [/^cache/, 'responses are kept for an Idempotency-Key only: docs/replay.md'],
   [
     /^redis|^database|^store_model_in_db$|_db_|^proxy_b/,
@@ -73,7 +76,9 @@ export const unusedIn = (kind: keyof typeof USED, value: unknown, path: Property
   if (!isRecord(value)) return [];
   const used: string[] = USED[kind];
   return Object.entries(value)
-    .filter(([member, found]) => !used.includes(member) && !isEmpty(found))
+    .filter(
+      ([member, found]) => !(used.includes(member) || isPriceMember(member) || isEmpty(found)),
+    )
     .map(([member]) => ({ place: placeOf([...path, member]), reason: reasonOf(member) }));
 };
 
@@ -82,6 +87,14 @@ export const unusedInConfig = (config: Members): Note[] => [
   ...unusedIn('file', config, []),
   ...(['litellm_settings', 'router_settings', 'general_settings'] as const).flatMap((section) =>
     unusedIn(section, config[section], [section]),
+  ),
+  ...(Array.isArray(config.credential_list) ? config.credential_list : []).flatMap(
+    (credential: unknown, index) =>
+      isRecord(credential)
+        ? unusedIn('params', credential.credential_values, [
+            ...['credential_list', index, 'credential_values'],
+          ])
+        : [],
   ),
   ...(Array.isArray(config.model_list) ? config.model_list : []).flatMap(
     (entry: unknown, index) => {

@@ -366,6 +366,79 @@ test.each<[string, unknown, string]>([
   expect(ended.err).toContain(`models.json:${error}`);
 });
 
+const YAML = `
+model_list:
+  - model_name: careful
+    litellm_params: { model: openai/careful-1, litellm_credential_name: shared, api_version: own }
+    model_info:
+      input_cost_per_token: 0.000003
+      output_cost_per_token: 0.000015
+      cache_read_input_token_cost: 3.0e-7
+      cache_creation_input_token_cost: 0.00000375
+      cache_creation_input_token_cost_above_1hr: 0.000006
+      input_cost_per_token_above_200k_tokens: 0.000006
+      cache_read_input_token_cost_above_200k_tokens: 6.0e-7
+      input_cost_per_token_batches: 0.0000015
+  - model_name: first
+    litellm_params:
+      model: openai/first-1
+      api_key: sk-second-of-the-file
+      extra_headers: { x-team: red, Authorization: Bearer of-the-header }
+    model_info: { input_cost_per_token: 0.000001, output_cost_per_token: 0.000002 }
+credential_list:
+  - credential_name: shared
+    credential_values: { api_key: os.environ/FIRST_KEY, api_base: 'https://careful.example/v1', api_version: shared }
+litellm_settings:
+  fallbacks: [{ careful: [first] }, { careful: [nobody] }]
+  cache_params: { type: redis }
+`;
+
+test('of a configuration of LiteLLM the prices of caches and of long prompts, shared credentials and the first of two fallbacks are taken over', async () => {
+  const [out, folderOfFile] = [newFolder(), newFolder()];
+  const file = join(folderOfFile, 'config.yaml');
+  writeFileSync(file, YAML);
+  const { code, out: text } = await runImport(['litellm', file, '--out', out, '--json']);
+  expect(code).toBe(0);
+  const { catalog, noCounterpart } = JSON.parse(text);
+  const [careful, first] = catalog;
+  expect(careful.targets).toMatchObject([
+    {
+      ...{ baseUrl: 'https://careful.example/v1', secret: 'FIRST_KEY' },
+      prices: {
+        versions: [
+          {
+            ...{ input: 3, output: 15, cache_read: 0.3, cache_write_5m: 3.75, cache_write_1h: 6 },
+            tiers: [{ above: 200_000, input: 6, cache_read: 0.6 }],
+          },
+        ],
+      },
+    },
+    { model: 'first-1', prices: { versions: [{ input: 1, output: 2 }] } },
+  ]);
+  expect(first.targets[0].headers).toEqual({ 'x-team': 'red' });
+  expect(
+    await readOwnCatalog({
+      catalog: join(out, 'catalog.json'),
+      secrets: join(out, 'secrets.json'),
+    }),
+  ).toBeDefined();
+  const reasonAt = (end: string) =>
+    noCounterpart.find(({ place }: { place: string }) => place.endsWith(end))?.reason;
+  expect(noCounterpart).toHaveLength(3);
+  expect(reasonAt('input_cost_per_token_batches')).toContain('docs/costs.md');
+  expect(reasonAt('extra_headers.Authorization')).toContain('one credential');
+  expect(reasonAt('litellm_settings.cache_params')).toContain('docs/replay.md');
+  expect(text).not.toContain('of-the-header');
+});
+
+test('a credential of LiteLLM that is not in the list is an error with the line of its name', async () => {
+  const file = join(newFolder(), 'config.yaml');
+  writeFileSync(file, YAML.replace('credential_name: shared', 'credential_name: another'));
+  const { code, err } = await runImport(['litellm', file, '--out', newFolder()]);
+  expect(code).toBe(2);
+  expect(err).toContain('config.yaml:4: model_list[0].litellm_params.litellm_credential_name');
+});
+
 test('models that generate no text by their names are listed, where nothing states their mode', async () => {
   const others = {
     embedding: 'text-embedding-3-small',
