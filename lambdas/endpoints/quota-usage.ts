@@ -41,16 +41,15 @@ const groupingIn = ({ by = 'day' }: Query): Grouping | WhoGrouping => {
   throw invalidRequest(`by: must be day, model, key, ${WHO_GROUPINGS}.`, { param: 'by' });
 };
 
-/** The days of a query; undefined if it asks for none. @throws ApiError 400 */
-const daysIn = (query: Query): { from: string; to: string } | undefined => {
+/** The days of a query, to today if it states no end; undefined if it asks for none. @throws ApiError 400 */
+const daysIn = ({ query, startedAt }: Call): { from: string; to: string } | undefined => {
   const since = instantIn(query, 'since');
   const until = instantIn(query, 'until');
   if (since === undefined) {
     if ((until ?? query.by) === undefined) return undefined;
     throw invalidRequest('since: missing.', { param: 'since' });
   }
-  // Without an end: to today, wherever the clock of the history is.
-  const end = until ?? since + MAX_DAYS * DAY_MS;
+  const end = until ?? startedAt + 1;
   if (end > since && end - since <= MAX_DAYS * DAY_MS)
     return { from: dayOf(since), to: dayOf(end - 1) };
   throw invalidRequest(`since: must be before until, by at most ${MAX_DAYS} days.`, {
@@ -61,9 +60,10 @@ const daysIn = (query: Query): { from: string; to: string } | undefined => {
 type History = ReadsSums & Pick<HistoryStore, 'readSpent'>;
 
 /** The history of a project; undefined if the query asks for none. @throws ApiError 400 or 503 */
-const historyOf = async (history: History, { caller, query, startedAt }: Call) => {
+const historyOf = async (history: History, call: Call) => {
+  const { caller, query, startedAt } = call;
   const { projectId } = caller;
-  const days = daysIn(query);
+  const days = daysIn(call);
   if (!days) return undefined;
   const by = groupingIn(query);
   try {

@@ -21,6 +21,8 @@ const Kinds = z.record(z.string(), z.object({ quantity: z.number(), cost_usd: z.
 const History = z.object({
   history: z
     .object({
+      from: z.string(),
+      to: z.string(),
       as_of: z.string(),
       data: z.array(z.record(z.string(), z.union([z.string(), z.number(), Kinds]))),
       total: z.record(z.string(), z.union([z.number(), Kinds])),
@@ -60,6 +62,7 @@ describe('the history of a project', () => {
     for (const model of ['test/answers', 'test/answers', 'test/refuses', 'no/such'])
       await ask(model);
     const byDay = await history(`?since=${TODAY}`);
+    expect(byDay).toMatchObject({ from: TODAY, to: TODAY });
     expect(byDay?.data).toEqual([
       expect.objectContaining({ day: TODAY, charged: 2, refunded: 1, refused: 1 }),
     ]);
@@ -90,6 +93,8 @@ describe('the history of a project', () => {
     ['?by=day', 'since: missing'],
     ['?since=2026-01-02&until=2026-01-01', 'since: must be before until'],
     ['?since=2020-01-01&until=2026-01-01', 'at most 400 days'],
+    ['?since=2020-01-01', 'at most 400 days'],
+    ['?since=2999-01-01', 'since: must be before until'],
     ['?since=2026-01-01&by=project', 'by: must be day, model, key'],
   ])('GET /v1/usage%s is a 400 that names the parameter', async (query, message) => {
     const { status, body } = await usage(query);
