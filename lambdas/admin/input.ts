@@ -32,9 +32,11 @@ const Name = z
   .max(100)
   .refine(isPrintable, 'must not contain control or invisible characters');
 export const KEY_ID = /^key_\w{1,40}$/;
-/** Far above any real limit, far below where a counter loses precision. */
-const Count = z.number().multipleOf(1, 'must be an integer').min(0).max(1_000_000_000_000);
-const Concurrency = Count.min(1);
+/** The default is far above any real limit, far below where a counter loses precision. */
+const countFrom = (least: number, most = 1_000_000_000_000) =>
+  z.number().multipleOf(1, 'must be an integer').min(least).max(most);
+const Count = countFrom(0);
+const Concurrency = countFrom(1);
 /** Of an e-mail address, the longest id; DynamoDB rejects a key above 2 KB. */
 export const MAX_ID_LENGTH = 128;
 /** A date alone is its first instant, in UTC. */
@@ -91,7 +93,7 @@ const PlanIds = z
   .min(1)
   .max(100)
   .transform((ids) => [...new Set(ids)]);
-const MaxKeys = Count.max(1_000);
+const MaxKeys = countFrom(0, 1_000);
 
 const NewProject = z.strictObject({
   id: Id,

@@ -117,10 +117,17 @@ export const keyHandlers = (parts: OperationParts) => {
     const { project = '', key: keyId = '' } = parameters;
     const { overlap, expires_at: expiresAt } = input;
     requireFuture(expiresAt, clock.now());
-    const rotation = { overlapMs: OVERLAPS_MS[overlap], ...omitUndefined({ expiresAt }) };
     const found = await requireKey(lifecycle, { projectId: project, keyId });
-    await admitKey({ projectId: project, planId: found.planId, keyId, isSuccessor: true });
-    const rotated = await lifecycle.rotate({ projectId: project, keyId, ...rotation });
+    // A key that has a successor keeps it and gets another one.
+    const successorId = found.replacedBy === undefined ? undefined : newKeyId();
+    await admitKey({
+      ...{ projectId: project, planId: found.planId },
+      ...{ keyId: successorId ?? keyId, isSuccessor: successorId === undefined },
+    });
+    const rotated = await lifecycle.rotate({
+      ...{ projectId: project, keyId, overlapMs: OVERLAPS_MS[overlap] },
+      ...omitUndefined({ expiresAt, successorId }),
+    });
     if (!rotated) throw conflict(`Key '${keyId}' is paused, revoked or expired.`);
     const { key, old, record, isOldKeyEnded } = rotated;
     const replaced = { replaces: keyId, overlap, old_key_ended: isOldKeyEnded };

@@ -37,7 +37,7 @@ export type Admission = {
   projectId: string;
   planId: string;
   keyId: string;
-  /** A successor takes the place of a key: the project's number of keys does not limit it. */
+  /** The first successor takes the place of a key: the project's number of keys does not limit it. */
   isSuccessor?: boolean;
 };
 

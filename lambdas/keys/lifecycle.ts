@@ -18,8 +18,8 @@ import {
  */
 type RotatedKey = CreatedKey & { old: KeyRecord; isOldKeyEnded: boolean };
 
-/** How long the old key keeps working, and when (ms) its successor expires, if ever. */
-type Rotation = { overlapMs: number; expiresAt?: number };
+/** How long the old key keeps working, and when (ms) its successor expires, if ever; `successorId` is random by default. */
+type Rotation = { overlapMs: number; expiresAt?: number; successorId?: string };
 
 /** Replaces the key `old` at `now` (ms); undefined if it is paused, revoked or expired. @throws StoreUnavailable */
 type RotateKey = (
@@ -50,7 +50,7 @@ const createRotateKey = (parts: {
     }
   };
 
-  return async (old, { overlapMs, expiresAt }, now) => {
+  return async (old, { overlapMs, expiresAt, successorId: keyId }, now) => {
     const oldEnd = old.expiresAt ?? Number.POSITIVE_INFINITY;
     if (old.status !== 'active' || oldEnd <= now) return undefined;
     const { projectId, planId, meterId, name, rpm, quota, concurrency, models, require, budgets } =
@@ -61,7 +61,17 @@ const createRotateKey = (parts: {
       projectId,
       planId,
       meterId,
-      ...omitUndefined({ name, rpm, quota, concurrency, models, require, budgets, expiresAt }),
+      ...omitUndefined({
+        name,
+        rpm,
+        quota,
+        concurrency,
+        models,
+        require,
+        budgets,
+        expiresAt,
+        keyId,
+      }),
     });
     const endsAt = Math.min(now + overlapMs, oldEnd);
     return { ...created, old, isOldKeyEnded: await endReplaced(old, created.record.keyId, endsAt) };

@@ -50,6 +50,19 @@ describe('the number of keys of a project', () => {
     expect((await create(admin)).status).toBe(201);
   });
 
+  test('a key that has a successor gets another one only while its project has room', async () => {
+    await admin.post('/admin/projects', { id: 'full', max_keys: 1 });
+    const { body } = await admin.post(keysOf('full'), { plan: 'small' });
+    const rotate = () => admin.post(`${keysOf('full')}/${idOf(body)}/rotate`, { overlap: '24h' });
+    expect((await rotate()).status).toBe(201);
+    expect((await rotate()).status).toBe(409);
+    clock.advance(3_600_000);
+    expect((await rotate()).status).toBe(409);
+    await admin.post('/admin/projects/full', { max_keys: 2 });
+    expect((await rotate()).status).toBe(201);
+    expect((await rotate()).status).toBe(409);
+  });
+
   test('a project with plans allows keys of these plans only, also after a move', async () => {
     await admin.post('/admin/projects', { id: 'limited', plans: ['small'] });
     const denied = await admin.post(keysOf('limited'), { plan: 'large' });

@@ -154,6 +154,13 @@ test('a number counts by its value, as Python and other clients write it', async
   expect(await send(budget)).toMatchObject({ status: 200, body: { max_usd: 25.5 } });
   const large = { ...sent, path: '/admin/plans/written', body: '{"rpm":1e13}' };
   expect((await send(large)).body).toEqual(envelope('rpm: must be at most 1000000000000.'));
+  // The lowest of several bounds alone.
+  const project = {
+    ...sent,
+    path: '/admin/projects',
+    body: JSON.stringify({ id: 'p', max_keys: 1e13 }),
+  };
+  expect((await send(project)).body).toEqual(envelope('max_keys: must be at most 1000.'));
 });
 
 describe('an error in the envelope of the chat protocol', () => {
