@@ -5,13 +5,14 @@ import * as z from 'zod';
 import { PROGRAM } from '#program';
 import { CLIENTS, type Configuration, type Connection, KEY, textOf } from '../lambdas/clients.ts';
 import { CliError, messageOf } from './cli-error.ts';
+import { requireAddress } from './connection.ts';
 import { makeFolder } from './make-folder.ts';
 
 const USAGE = `Usage: ${PROGRAM.connect} CLIENT [options]
 
 Prints the configuration of a client: ${Object.keys(CLIENTS).join(', ')}.
 
-  --url URL      base address of the router (default: http://127.0.0.1:8787, that of ${PROGRAM.start})
+  --url URL      base address of the router (default: http://127.0.0.1:8787, that of ${PROGRAM.router})
   --model ID     a model of the router (default: the first that the key may use)
   --write        write the client's file, unless there is one
   --folder DIR   folder of the project, for files that belong to one (default: .)
@@ -52,7 +53,7 @@ const fetchModels = async (url: string, key: string) => {
   }).catch((cause: unknown) => {
     throw new CliError(
       1,
-      `No router responds at ${url}. Is \`${PROGRAM.start}\` running? Use --url.`,
+      `No router responds at ${url}. Is \`${PROGRAM.router}\` running? Use --url.`,
       { cause },
     );
   });
@@ -111,7 +112,7 @@ export const connect = async (
   const key = env[KEY];
   if (!key)
     throw new CliError(2, `Missing environment variable: ${KEY}, an API key of the router.`);
-  const url = values.url.replace(/\/$/, '').replace(/\/v1$/, '');
+  const url = requireAddress(values.url).replace(/\/$/, '').replace(/\/v1$/, '');
   const configuration = client(await findConnection(url, { key, model: values.model }));
   const { file } = configuration;
   const written = () =>

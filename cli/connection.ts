@@ -1,7 +1,7 @@
 import { PROGRAM } from '#program';
 import { type AdminClient, type AdminClientOptions, createAdminClient } from './admin-client.ts';
 import type { Check } from './check.ts';
-import { usageError } from './cli-error.ts';
+import { CliError, usageError } from './cli-error.ts';
 import type { Options } from './read-arguments.ts';
 
 /** The router that a command operates. */
@@ -16,7 +16,7 @@ export type Connection = {
 export type Env = Record<string, string | undefined>;
 
 const LOCAL_URL = 'http://127.0.0.1:8787';
-const START_HINT = `\nIs \`${PROGRAM.start}\` running? Use --url or --stack to connect elsewhere.`;
+const START_HINT = ` Is \`${PROGRAM.router}\` running? Use --url or --stack to connect elsewhere.`;
 /** Names the operator of a router that listens beyond the loopback address (local/options.ts). */
 const ADMIN_SECRET = 'MODEL_ROUTER_ADMIN_SECRET';
 const LOOPBACK = /^(?:127\.0\.0\.1|localhost|\[::1\])$/;
@@ -78,6 +78,13 @@ const connectToStack = async (
   };
 };
 
+/** The value of `--url`. @throws CliError 2 */
+export const requireAddress = (url: string): string => {
+  // `localhost:8787` is a URL too, of the scheme `localhost`.
+  if (/^https?:/i.test(url) && URL.canParse(url)) return url;
+  throw new CliError(2, `--url must begin with http:// or https:// (got '${url}').`);
+};
+
 /** @throws CliError 2 on invalid options, 1 if the stack cannot be found */
 export const connect = async (options: Options, env: Env): Promise<Connection> => {
   const { url, stack } = options;
@@ -85,9 +92,5 @@ export const connect = async (options: Options, env: Env): Promise<Connection> =
     throw usageError('--url and --stack are mutually exclusive.');
   }
   if (stack !== undefined) return connectToStack(stack, options, env);
-  const baseUrl = url ?? LOCAL_URL;
-  // `localhost:8787` is a URL too, of the scheme `localhost`.
-  if (!(/^https?:/i.test(baseUrl) && URL.canParse(baseUrl)))
-    throw usageError(`--url must begin with http:// or https:// (got '${baseUrl}').`);
-  return connectTo(baseUrl, options, env);
+  return connectTo(requireAddress(url ?? LOCAL_URL), options, env);
 };

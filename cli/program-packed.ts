@@ -4,6 +4,8 @@ import project from '../package.json' with { type: 'json' };
 export const PROGRAM = {
   isPacked: true,
   version: project.version,
+  /** Without options. */
+  router: 'model-router',
   start: 'model-router',
   admin: 'model-router admin',
   connect: 'model-router connect',

@@ -4,6 +4,8 @@ import project from '../package.json' with { type: 'json' };
 export const PROGRAM = {
   isPacked: false,
   version: project.version,
+  /** Without options. */
+  router: 'npm start',
   start: 'npm start --',
   admin: 'npm run -s admin --',
   connect: 'npm run -s connect --',

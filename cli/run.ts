@@ -30,7 +30,7 @@ The default verb is list. WHEN is 12h, 90d, a day or a time like 2027-01-31T00:0
 count back from now.
 
 Connection:
-  --url URL        URL of the router (default: http://127.0.0.1:8787, that of ${PROGRAM.start})
+  --url URL        URL of the router (default: http://127.0.0.1:8787, that of ${PROGRAM.router})
   --stack NAME     a deployed stack, e.g. model-router-prod; the URL is read from its outputs
   --region NAME, --profile NAME   override the AWS variables and configuration files
 Requests are signed with your AWS credentials, except to a loopback address. With MODEL_ROUTER_ADMIN_SECRET in the

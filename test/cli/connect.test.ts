@@ -129,6 +129,7 @@ describe('connect', () => {
     [['nothing'], 2, "Unknown client 'nothing'"],
     [['curl', 'codex'], 2, 'Unexpected argument: codex'],
     [['curl', '--no-such'], 2, '--no-such'],
+    [['curl', '--url', '127.0.0.1:8787'], 2, '--url must begin with http:// or https://'],
     [['curl', '--model', 'no/such'], 1, 'It may use: aurora/scribe-1'],
   ])('connect with %j exits with %d', async (args, code, message) => {
     const ended = await connect(args);
@@ -143,7 +144,9 @@ describe('connect', () => {
     });
     expect(await connect(['curl', '--url', 'http://127.0.0.1:9'])).toMatchObject({
       code: 1,
-      err: expect.stringContaining('No router responds'),
+      err: expect.stringContaining(
+        'No router responds at http://127.0.0.1:9. Is `npm start` running?',
+      ),
     });
   });
 });

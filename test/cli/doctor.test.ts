@@ -314,6 +314,12 @@ describe('doctor on a sound router', () => {
     });
   });
 
+  test('a table of doctor shows every character of its reasons, whether a router runs or not', async () => {
+    const { out } = await runCli(['doctor', '--no-calls']);
+    expect(out).toContain('endpoint router');
+    expect(out).not.toContain('\uFFFD');
+  });
+
   test('doctor reports an address without a router as a failed endpoint', async () => {
     const { code, out } = await runCli(['doctor', '--json', '--url', 'http://127.0.0.1:1']);
     expect(code).toBe(1);
