@@ -1,13 +1,5 @@
 import { Aws, CfnMapping, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import {
-  Alarm,
-  type AlarmBase,
-  AlarmRule,
-  AlarmState,
-  ComparisonOperator,
-  CompositeAlarm,
-  TreatMissingData,
-} from 'aws-cdk-lib/aws-cloudwatch';
+import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
@@ -97,7 +89,7 @@ const createTopic = (scope: Construct, { name, alarmEmail }: Stage): Topic => {
 /** All alarms of a stage, each with a runbook, and the composite alarm `service-down`. */
 export class Alarms extends Construct {
   /** The composite alarm first, then in the order of their specs. */
-  readonly all: AlarmBase[];
+  readonly all: cloudwatch.AlarmBase[];
   /** Address of the stage's dashboard in the console. */
   readonly dashboardUrl: string;
   /** Undefined unless `stage.sendsAlarms`. */
@@ -123,30 +115,32 @@ export class Alarms extends Construct {
     return `${Stack.of(this).stackName}-${id}`;
   }
 
-  private add(spec: AlarmSpec): Alarm {
+  private add(spec: AlarmSpec): cloudwatch.Alarm {
     const { id, metric, above, points = [1, 3], notifies = true } = spec;
     const [datapointsToAlarm, evaluationPeriods] = points;
-    const alarm = new Alarm(this, id, {
+    const alarm = new cloudwatch.Alarm(this, id, {
       alarmName: this.nameOf(id),
       alarmDescription: this.describe(spec),
       metric,
       threshold: above,
-      comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
+      comparisonOperator: cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
       datapointsToAlarm,
       evaluationPeriods,
-      treatMissingData: spec.missing ?? TreatMissingData.NOT_BREACHING,
+      treatMissingData: spec.missing ?? cloudwatch.TreatMissingData.NOT_BREACHING,
     });
     if (notifies) this.notify(alarm);
     return alarm;
   }
 
-  private addServiceDown(inputs: Alarm[]): CompositeAlarm {
+  private addServiceDown(inputs: cloudwatch.Alarm[]): cloudwatch.CompositeAlarm {
     const id = 'service-down';
-    const alarm = new CompositeAlarm(this, id, {
+    const alarm = new cloudwatch.CompositeAlarm(this, id, {
       compositeAlarmName: this.nameOf(id),
       alarmDescription: this.describe({ id, description: 'The service is down for most callers.' }),
-      alarmRule: AlarmRule.anyOf(
-        ...inputs.map((input) => AlarmRule.fromAlarm(input, AlarmState.ALARM)),
+      alarmRule: cloudwatch.AlarmRule.anyOf(
+        ...inputs.map((input) =>
+          cloudwatch.AlarmRule.fromAlarm(input, cloudwatch.AlarmState.ALARM),
+        ),
       ),
     });
     this.notify(alarm);
@@ -154,7 +148,7 @@ export class Alarms extends Construct {
   }
 
   /** Sends the alarm and its recovery (OK) to the topic. */
-  private notify(alarm: AlarmBase): void {
+  private notify(alarm: cloudwatch.AlarmBase): void {
     if (this.topic === undefined) return;
     const action = new SnsAction(this.topic);
     alarm.addAlarmAction(action);

@@ -1,10 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
-import {
-  LambdaIntegration,
-  type Method,
-  type Resource,
-  ResponseTransferMode,
-} from 'aws-cdk-lib/aws-apigateway';
+import * as apigateway from 'aws-cdk-lib/aws-apigateway';
 import type { Code } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { ConsoleEnv } from '../lambdas/env.ts';
@@ -18,7 +13,7 @@ export const STREAMED_FOLDER = 'dashboard/files';
 
 const PUBLIC = 'The page, its files and the document are public; calls are authorized.';
 
-export const acknowledgePublic = (method: Method): void =>
+export const acknowledgePublic = (method: apigateway.Method): void =>
   acknowledge(method, { 'AwsSolutions-APIG4': PUBLIC, 'AwsSolutions-COG4': PUBLIC });
 
 /**
@@ -33,7 +28,7 @@ export const addConsoleFiles = (
     code,
     page,
     ...signIn
-  }: { stage: Stage; code: Code; page: Resource } & Pick<
+  }: { stage: Stage; code: Code; page: apigateway.Resource } & Pick<
     ConsoleEnv,
     'SIGN_IN_DOMAIN' | 'SIGN_IN_CLIENT'
   >,
@@ -48,8 +43,8 @@ export const addConsoleFiles = (
     timeout: Duration.seconds(10),
     environment: { STAGE: stage.name, CONSOLE_FILES, ...signIn } satisfies ConsoleEnv,
   });
-  const responseTransferMode = ResponseTransferMode.STREAM;
-  const integration = new LambdaIntegration(files, {
+  const responseTransferMode = apigateway.ResponseTransferMode.STREAM;
+  const integration = new apigateway.LambdaIntegration(files, {
     allowTestInvoke: false,
     responseTransferMode,
   });

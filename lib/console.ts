@@ -1,25 +1,6 @@
 import { Duration, Fn, Stack } from 'aws-cdk-lib';
-import {
-  AuthorizationType,
-  type CfnAuthorizer,
-  CognitoUserPoolsAuthorizer,
-  LambdaIntegration,
-  type RestApi,
-} from 'aws-cdk-lib/aws-apigateway';
-import {
-  AccountRecovery,
-  CfnManagedLoginBranding,
-  ClientAttributes,
-  FeaturePlan,
-  type IUserPool,
-  ManagedLoginVersion,
-  Mfa,
-  OAuthScope,
-  UserPool,
-  type UserPoolClient,
-  UserPoolClientIdentityProvider,
-  type UserPoolDomain,
-} from 'aws-cdk-lib/aws-cognito';
+import * as apigateway from 'aws-cdk-lib/aws-apigateway';
+import * as cognito from 'aws-cdk-lib/aws-cognito';
 import type { Code, IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
@@ -29,7 +10,7 @@ import type { Stage } from './stage.ts';
 
 export type ConsoleProps = {
   stage: Stage;
-  restApi: RestApi;
+  restApi: apigateway.RestApi;
   /** The bundled stream of the files (lambdas/console-files.ts). */
   code: Code;
 };
@@ -47,8 +28,8 @@ const SIGN_IN_LIFETIME = Duration.hours(12);
  * serve all of it from their bundles, so that it costs nothing while it is idle.
  */
 export class Console extends Construct {
-  readonly userPool: IUserPool;
-  readonly client: UserPoolClient;
+  readonly userPool: cognito.IUserPool;
+  readonly client: cognito.UserPoolClient;
   /** Address of the page. */
   readonly url: string;
   /** Host of the managed login. */
@@ -62,25 +43,25 @@ export class Console extends Construct {
     this.userPool =
       existingUserPool === undefined
         ? this.createUserPool(stage)
-        : UserPool.fromUserPoolId(this, 'Users', existingUserPool);
+        : cognito.UserPool.fromUserPoolId(this, 'Users', existingUserPool);
     this.domainName = domainNameOf(this.createDomain(stage));
     const { own, custom } = addressesOf(stage, restApi);
     this.url = custom ?? own;
     this.client = this.createClient(custom === undefined ? [own] : [own, custom]);
   }
 
-  private createUserPool(stage: Stage): UserPool {
+  private createUserPool(stage: Stage): cognito.UserPool {
     const { name, protectData } = stage;
-    const userPool = new UserPool(this, 'Users', {
+    const userPool = new cognito.UserPool(this, 'Users', {
       // The free tier of this plan has 10,000 monthly users; the managed login needs it.
-      featurePlan: FeaturePlan.ESSENTIALS,
+      featurePlan: cognito.FeaturePlan.ESSENTIALS,
       selfSignUpEnabled: false,
       signInAliases: { email: true },
       signInCaseSensitive: false,
       // An address names a member: a new one counts once a message to it was answered.
       keepOriginal: { email: true },
-      accountRecovery: AccountRecovery.EMAIL_ONLY,
-      mfa: Mfa.OPTIONAL,
+      accountRecovery: cognito.AccountRecovery.EMAIL_ONLY,
+      mfa: cognito.Mfa.OPTIONAL,
       mfaSecondFactor: { sms: false, otp: true },
       passwordPolicy: {
         minLength: 12,
@@ -111,11 +92,11 @@ export class Console extends Construct {
     return userPool;
   }
 
-  private createDomain({ name }: Stage): UserPoolDomain {
+  private createDomain({ name }: Stage): cognito.UserPoolDomain {
     return this.userPool.addDomain('Domain', {
       // Unique in the region, across accounts.
       cognitoDomain: { domainPrefix: Fn.join('-', ['model-router', name, Stack.of(this).account]) },
-      managedLoginVersion: ManagedLoginVersion.NEWER_MANAGED_LOGIN,
+      managedLoginVersion: cognito.ManagedLoginVersion.NEWER_MANAGED_LOGIN,
     });
   }
 
@@ -123,16 +104,16 @@ export class Console extends Construct {
    * A public client: the page holds no secret and proves itself with PKCE. Its tokens may not change the address
    * that names their user; without a list of attributes they may write all.
    */
-  private createClient(addresses: string[]): UserPoolClient {
+  private createClient(addresses: string[]): cognito.UserPoolClient {
     const client = this.userPool.addClient('Page', {
       generateSecret: false,
-      supportedIdentityProviders: [UserPoolClientIdentityProvider.COGNITO],
+      supportedIdentityProviders: [cognito.UserPoolClientIdentityProvider.COGNITO],
       // The managed login's, without custom authentication, which is a default.
       authFlows: { userSrp: true },
-      writeAttributes: new ClientAttributes().withStandardAttributes({ locale: true }),
+      writeAttributes: new cognito.ClientAttributes().withStandardAttributes({ locale: true }),
       oAuth: {
         flows: { authorizationCodeGrant: true },
-        scopes: [OAuthScope.OPENID, OAuthScope.EMAIL],
+        scopes: [cognito.OAuthScope.OPENID, cognito.OAuthScope.EMAIL],
         callbackUrls: addresses,
         logoutUrls: addresses,
       },
@@ -143,7 +124,7 @@ export class Console extends Construct {
       refreshTokenValidity: SIGN_IN_LIFETIME,
     });
     // Without a style the managed login has no page.
-    new CfnManagedLoginBranding(this, 'LoginStyle', {
+    new cognito.CfnManagedLoginBranding(this, 'LoginStyle', {
       userPoolId: this.userPool.userPoolId,
       clientId: client.userPoolClientId,
       useCognitoProvidedValues: true,
@@ -155,8 +136,8 @@ export class Console extends Construct {
    * Routes the page, its files, the document of the API and the page's calls to the admin function, and the files a second time
    * to one that streams them. The page of older code, after a rollback of it alone, addresses the first.
    */
-  addRoutes(restApi: RestApi, admin: IFunction): void {
-    const integration = new LambdaIntegration(admin, { allowTestInvoke: false });
+  addRoutes(restApi: apigateway.RestApi, admin: IFunction): void {
+    const integration = new apigateway.LambdaIntegration(admin, { allowTestInvoke: false });
     const page = restApi.root.addResource('dashboard');
     const file = page.addResource('{file}');
     for (const resource of [page, file, restApi.root.addResource('openapi.json')]) {
@@ -168,31 +149,31 @@ export class Console extends Construct {
       SIGN_IN_CLIENT: this.client.userPoolClientId,
     });
     page.addResource('api').addResource('{proxy+}').addMethod('ANY', integration, {
-      authorizationType: AuthorizationType.COGNITO,
+      authorizationType: apigateway.AuthorizationType.COGNITO,
       authorizer: this.createAuthorizer(),
     });
   }
 
   /** Accepts ID tokens that the pool issued to the page: other clients of the pool have other purposes. */
-  private createAuthorizer(): CognitoUserPoolsAuthorizer {
-    const authorizer = new CognitoUserPoolsAuthorizer(this, 'Authorizer', {
+  private createAuthorizer(): apigateway.CognitoUserPoolsAuthorizer {
+    const authorizer = new apigateway.CognitoUserPoolsAuthorizer(this, 'Authorizer', {
       cognitoUserPools: [this.userPool],
     });
-    const resource = authorizer.node.defaultChild as CfnAuthorizer;
+    const resource = authorizer.node.defaultChild as apigateway.CfnAuthorizer;
     // Matched against `aud`; without it, tokens for every client of the pool are accepted.
     resource.identityValidationExpression = this.client.userPoolClientId;
     return authorizer;
   }
 }
 
-const domainNameOf = (domain: UserPoolDomain): string =>
+const domainNameOf = (domain: cognito.UserPoolDomain): string =>
   `${domain.domainName}.auth.${Stack.of(domain).region}.amazoncognito.com`;
 
 /**
  * Addresses of the page. They name the API and the stage, not the deployment, which depends on the admin
  * function, whose environment names the client.
  */
-const addressesOf = ({ name, domain }: Stage, restApi: RestApi) => {
+const addressesOf = ({ name, domain }: Stage, restApi: apigateway.RestApi) => {
   const { region, urlSuffix } = Stack.of(restApi);
   const own = `https://${restApi.restApiId}.execute-api.${region}.${urlSuffix}/${name}/dashboard`;
   return { own, custom: domain && `https://${domain.name}/dashboard` };

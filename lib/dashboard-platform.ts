@@ -1,12 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
-import {
-  GraphWidget,
-  type IWidget,
-  MathExpression,
-  Metric,
-  SingleValueWidget,
-} from 'aws-cdk-lib/aws-cloudwatch';
+import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import type { AlarmSources } from './alarm-specs.ts';
 import type { ProductSources } from './dashboard-product.ts';
 import { THIRD, TWO_THIRDS, third } from './dashboard-widgets.ts';
@@ -23,8 +17,8 @@ export type PlatformSources = ProductSources &
 const DOLLARS_PER_GB_SECOND = 0.0000133334;
 const DOLLARS_PER_MILLION_REQUESTS = 0.2;
 
-const meterRow = ({ metrics, metersTable }: PlatformSources): IWidget[] => {
-  const deniedWrites = new Metric({
+const meterRow = ({ metrics, metersTable }: PlatformSources): cloudwatch.IWidget[] => {
+  const deniedWrites = new cloudwatch.Metric({
     namespace: 'AWS/DynamoDB',
     metricName: 'ConditionalCheckFailedRequests',
     dimensionsMap: { TableName: metersTable },
@@ -54,9 +48,9 @@ const meterRow = ({ metrics, metersTable }: PlatformSources): IWidget[] => {
   ];
 };
 
-const concurrencyGraph = (sources: PlatformSources): GraphWidget => {
+const concurrencyGraph = (sources: PlatformSources): cloudwatch.GraphWidget => {
   const { used, limit } = concurrencyOf(sources);
-  return new GraphWidget({
+  return new cloudwatch.GraphWidget({
     title: 'Concurrency and its limit',
     left: [used.with({ label: 'in flight' })],
     leftAnnotations: [
@@ -67,7 +61,7 @@ const concurrencyGraph = (sources: PlatformSources): GraphWidget => {
   });
 };
 
-const functionRow = (sources: PlatformSources): IWidget[] => {
+const functionRow = (sources: PlatformSources): cloudwatch.IWidget[] => {
   const { router, restApi, metrics } = sources;
   const stage = restApi.deploymentStage;
   const url = (metricName: string, label: string) => router.metric(metricName, { ...SUM, label });
@@ -88,15 +82,15 @@ const functionRow = (sources: PlatformSources): IWidget[] => {
 };
 
 /** Lambda bills the whole duration of each stream: 90 % of the bill at one minute per response. */
-const costRow = ({ router, memoryMb }: PlatformSources): IWidget[] => {
+const costRow = ({ router, memoryMb }: PlatformSources): cloudwatch.IWidget[] => {
   const hour = { statistic: 'Sum', period: Duration.hours(1) };
-  const gbSeconds = new MathExpression({
+  const gbSeconds = new cloudwatch.MathExpression({
     expression: `duration/1000*${memoryMb / 1024}`,
     usingMetrics: { duration: router.metricDuration(hour) },
     period: hour.period,
     label: 'GB-seconds per hour',
   });
-  const dollars = new MathExpression({
+  const dollars = new cloudwatch.MathExpression({
     expression: `duration/1000*${memoryMb / 1024}*${DOLLARS_PER_GB_SECOND}+invocations/1000000*${DOLLARS_PER_MILLION_REQUESTS}`,
     usingMetrics: {
       duration: router.metricDuration(hour),
@@ -106,18 +100,22 @@ const costRow = ({ router, memoryMb }: PlatformSources): IWidget[] => {
     label: 'US dollars per hour (us-east-1)',
   });
   return [
-    new GraphWidget({
+    new cloudwatch.GraphWidget({
       title: 'Cost of the function',
       left: [gbSeconds],
       right: [dollars],
       ...TWO_THIRDS,
     }),
-    new SingleValueWidget({ title: 'Last hour', metrics: [gbSeconds, dollars], ...THIRD }),
+    new cloudwatch.SingleValueWidget({
+      title: 'Last hour',
+      metrics: [gbSeconds, dollars],
+      ...THIRD,
+    }),
   ];
 };
 
 /** Returns the rows about DynamoDB, Lambda, the public endpoints and cost. */
-export const platformRows = (sources: PlatformSources): IWidget[][] => [
+export const platformRows = (sources: PlatformSources): cloudwatch.IWidget[][] => [
   meterRow(sources),
   functionRow(sources),
   costRow(sources),

@@ -1,11 +1,5 @@
 import { Annotations, Duration, Stack } from 'aws-cdk-lib';
-import {
-  type AlarmBase,
-  AlarmStatusWidget,
-  Dashboard,
-  type IWidget,
-  LogQueryWidget,
-} from 'aws-cdk-lib/aws-cloudwatch';
+import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { LogEvent, LogEvents } from '../lambdas/log-events.ts';
@@ -82,10 +76,15 @@ const QUERIES: Query[] = [
 ];
 
 /** Returns the log tables, two per row. */
-const logRows = ({ logGroupName }: LogGroup): IWidget[][] => {
+const logRows = ({ logGroupName }: LogGroup): cloudwatch.IWidget[][] => {
   const tables = QUERIES.map(
     ({ title, lines }) =>
-      new LogQueryWidget({ title, logGroupNames: [logGroupName], queryLines: lines, ...HALF }),
+      new cloudwatch.LogQueryWidget({
+        title,
+        logGroupNames: [logGroupName],
+        queryLines: lines,
+        ...HALF,
+      }),
   );
   return [tables.slice(0, 2), tables.slice(2, 4), tables.slice(4, 6), tables.slice(6)];
 };
@@ -94,13 +93,13 @@ const logRows = ({ logGroupName }: LogGroup): IWidget[][] => {
 const WIDGET_METRICS = 500;
 const DASHBOARD_METRICS = 2_500;
 
-const metricsOf = (widget: IWidget): number => {
+const metricsOf = (widget: cloudwatch.IWidget): number => {
   const widgets: { properties: { metrics?: unknown[] } }[] = widget.toJson();
   return widgets.reduce((sum, { properties }) => sum + (properties.metrics?.length ?? 0), 0);
 };
 
 /** Warns of more metrics than CloudWatch shows: their number grows with `maxSeries` and the catalog. */
-const warnOfLimits = (scope: Construct, rows: IWidget[][]): void => {
+const warnOfLimits = (scope: Construct, rows: cloudwatch.IWidget[][]): void => {
   const counts = rows.flat().map(metricsOf);
   const most = Math.max(...counts);
   const sum = counts.reduce((total, count) => total + count, 0);
@@ -118,17 +117,17 @@ const warnOfLimits = (scope: Construct, rows: IWidget[][]): void => {
  */
 export const createDashboard = (
   parent: Construct,
-  { alarms, ...sources }: PlatformSources & { logGroup: LogGroup; alarms: AlarmBase[] },
+  { alarms, ...sources }: PlatformSources & { logGroup: LogGroup; alarms: cloudwatch.AlarmBase[] },
 ): void => {
   const scope = new Construct(parent, 'Dashboard');
-  const status = new AlarmStatusWidget({
+  const status = new cloudwatch.AlarmStatusWidget({
     title: 'Alarms (each description links its runbook)',
     ...{ alarms, width: FULL_WIDTH, height: 3 },
   });
   const rows = [...productRows(sources), ...platformRows(sources), ...logRows(sources.logGroup)];
   const widgets = [[status], ...rows];
   warnOfLimits(scope, widgets);
-  new Dashboard(scope, 'Dashboard', {
+  new cloudwatch.Dashboard(scope, 'Dashboard', {
     dashboardName: Stack.of(scope).stackName,
     defaultInterval: Duration.hours(3),
     widgets,

@@ -1,14 +1,6 @@
 import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Grant, type IGrantable, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import {
-  ApplicationLogLevel,
-  Architecture,
-  type FunctionProps,
-  Function as LambdaFunction,
-  LoggingFormat,
-  Runtime,
-  SystemLogLevel,
-} from 'aws-cdk-lib/aws-lambda';
+import * as lambda from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { acknowledgeFunction } from './acknowledge.ts';
@@ -50,13 +42,13 @@ const grantKey = (scope: Construct, { kmsKey }: Stage, grantee: IGrantable): voi
 /** Settings shared by all our functions. */
 const FUNCTION_SHAPE = {
   handler: 'index.handler',
-  runtime: Runtime.NODEJS_24_X,
+  runtime: lambda.Runtime.NODEJS_24_X,
   // 20 % cheaper per GB-second than x86.
-  architecture: Architecture.ARM_64,
-  loggingFormat: LoggingFormat.JSON,
-  applicationLogLevelV2: ApplicationLogLevel.INFO,
+  architecture: lambda.Architecture.ARM_64,
+  loggingFormat: lambda.LoggingFormat.JSON,
+  applicationLogLevelV2: lambda.ApplicationLogLevel.INFO,
   // Drops the START, END and REPORT lines: each function logs one line per request.
-  systemLogLevelV2: SystemLogLevel.WARN,
+  systemLogLevelV2: lambda.SystemLogLevel.WARN,
 } as const;
 
 /**
@@ -66,7 +58,7 @@ const FUNCTION_SHAPE = {
 export const createFunction = (
   scope: Construct,
   stage: Stage,
-  props: Pick<FunctionProps, 'code' | 'memorySize' | 'timeout' | 'environment'> & {
+  props: Pick<lambda.FunctionProps, 'code' | 'memorySize' | 'timeout' | 'environment'> & {
     /** What it does: the end of its description. */
     does: string;
     /** Environments that are reserved for it, which it has at the most. @default none */
@@ -81,7 +73,7 @@ export const createFunction = (
   logGroup.grantWrite(role);
   grantKey(scope, stage, role);
   const { does, concurrency, ...own } = props;
-  const target = new LambdaFunction(scope, 'Function', {
+  const target = new lambda.Function(scope, 'Function', {
     ...FUNCTION_SHAPE,
     description: `Model router (${stage.name}): ${does}`,
     role,

@@ -1,20 +1,7 @@
 import { Duration, Fn, Stack } from 'aws-cdk-lib';
-import {
-  AuthorizationType,
-  DomainName,
-  EndpointType,
-  LambdaIntegration,
-  ResponseTransferMode,
-  RestApi,
-  SecurityPolicy,
-} from 'aws-cdk-lib/aws-apigateway';
+import * as apigateway from 'aws-cdk-lib/aws-apigateway';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
-import {
-  FunctionUrl,
-  FunctionUrlAuthType,
-  type IFunction,
-  InvokeMode,
-} from 'aws-cdk-lib/aws-lambda';
+import * as lambda from 'aws-cdk-lib/aws-lambda';
 import { CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
@@ -28,16 +15,16 @@ import type { Stage } from './stage.ts';
  */
 export class PublicEndpoints extends Construct {
   /** Undefined unless `stage.hasFunctionUrl`. */
-  readonly functionUrl: FunctionUrl | undefined;
-  readonly restApi: RestApi;
+  readonly functionUrl: lambda.FunctionUrl | undefined;
+  readonly restApi: apigateway.RestApi;
   /** Undefined unless `stage.domain` is set. */
-  readonly customDomain: DomainName | undefined;
+  readonly customDomain: apigateway.DomainName | undefined;
 
   /** @param router the router function */
   constructor(
     scope: Construct,
     id: string,
-    { stage, router }: { stage: Stage; router: IFunction },
+    { stage, router }: { stage: Stage; router: lambda.IFunction },
   ) {
     super(scope, id);
     const { domain, firewallRate } = stage;
@@ -53,27 +40,27 @@ export class PublicEndpoints extends Construct {
     return this.functionUrl && hostOnly(this.functionUrl.url);
   }
 
-  private openFunctionUrl(router: IFunction): FunctionUrl {
-    return new FunctionUrl(this, 'FunctionUrl', {
+  private openFunctionUrl(router: lambda.IFunction): lambda.FunctionUrl {
+    return new lambda.FunctionUrl(this, 'FunctionUrl', {
       function: router,
       // No IAM: provider SDKs cannot sign requests for AWS. The router checks API keys.
-      authType: FunctionUrlAuthType.NONE,
-      invokeMode: InvokeMode.RESPONSE_STREAM,
+      authType: lambda.FunctionUrlAuthType.NONE,
+      invokeMode: lambda.InvokeMode.RESPONSE_STREAM,
     });
   }
 
-  private openRestApi(stage: Stage, router: IFunction): RestApi {
-    const integration = new LambdaIntegration(router, {
-      responseTransferMode: ResponseTransferMode.STREAM,
+  private openRestApi(stage: Stage, router: lambda.IFunction): apigateway.RestApi {
+    const integration = new apigateway.LambdaIntegration(router, {
+      responseTransferMode: apigateway.ResponseTransferMode.STREAM,
       timeout: Duration.minutes(15),
       scopePermissionToMethod: false,
     });
-    const restApi = new RestApi(this, 'RestApi', {
+    const restApi = new apigateway.RestApi(this, 'RestApi', {
       // Dimension of the API's metrics; CDK's default name is `RestApi` in every stack.
       restApiName: Stack.of(this).stackName,
       description: `Model router (${stage.name})`,
       // Idle timeout of a stream: 5 min for a regional API, 30 s for an edge-optimised one.
-      endpointTypes: [EndpointType.REGIONAL],
+      endpointTypes: [apigateway.EndpointType.REGIONAL],
       deployOptions: {
         stageName: stage.name,
         throttlingRateLimit: stage.restThrottle.rate,
@@ -95,12 +82,12 @@ export class PublicEndpoints extends Construct {
    * method. Operators sign with AWS credentials that may `execute-api:Invoke`, so there is no
    * second kind of password to distribute, rotate or lose.
    */
-  addAdminRoutes(admin: IFunction): void {
-    const integration = new LambdaIntegration(admin, { allowTestInvoke: false });
+  addAdminRoutes(admin: lambda.IFunction): void {
+    const integration = new apigateway.LambdaIntegration(admin, { allowTestInvoke: false });
     this.restApi.root
       .addResource('admin')
       .addResource('{proxy+}')
-      .addMethod('ANY', integration, { authorizationType: AuthorizationType.IAM });
+      .addMethod('ANY', integration, { authorizationType: apigateway.AuthorizationType.IAM });
   }
 }
 
@@ -108,14 +95,14 @@ export class PublicEndpoints extends Construct {
 const openDomain = (
   scope: Construct,
   { name, certificateArn }: NonNullable<Stage['domain']>,
-  restApi: RestApi,
-): DomainName => {
+  restApi: apigateway.RestApi,
+): apigateway.DomainName => {
   const parent = new Construct(scope, 'CustomDomain');
-  const domain = new DomainName(parent, 'Name', {
+  const domain = new apigateway.DomainName(parent, 'Name', {
     domainName: name,
     certificate: Certificate.fromCertificateArn(parent, 'Certificate', certificateArn),
-    endpointType: EndpointType.REGIONAL,
-    securityPolicy: SecurityPolicy.TLS_1_2,
+    endpointType: apigateway.EndpointType.REGIONAL,
+    securityPolicy: apigateway.SecurityPolicy.TLS_1_2,
   });
   domain.addBasePathMapping(restApi);
   return domain;
@@ -125,7 +112,7 @@ const openDomain = (
  * A WAF rate limit per IP address in five minutes: stops one address from exhausting the concurrency before its API key is
  * checked. No rule inspects bodies, because prompts look like attacks. About $6 a month and $0.60 per million requests.
  */
-const addFirewall = (scope: Construct, limit: number, restApi: RestApi): void => {
+const addFirewall = (scope: Construct, limit: number, restApi: apigateway.RestApi): void => {
   const parent = new Construct(scope, 'Firewall');
   const visibility = (metricName: string) => ({
     cloudWatchMetricsEnabled: true,
@@ -156,7 +143,7 @@ const addFirewall = (scope: Construct, limit: number, restApi: RestApi): void =>
 /** The address without a trailing slash, so that paths can be appended. */
 export const hostOnly = (url: string): string => `https://${Fn.select(2, Fn.split('/', url))}`;
 
-const acknowledgeRestApi = (restApi: RestApi): void =>
+const acknowledgeRestApi = (restApi: apigateway.RestApi): void =>
   acknowledge(restApi, {
     'Serverless-APIGWAccessLogging':
       'The router logs every request; access logs need an account-wide role.',

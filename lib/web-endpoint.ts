@@ -1,14 +1,6 @@
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
-import {
-  ApplicationLogLevel,
-  SystemLogLevel,
-  WebFunction,
-  WebFunctionAuthType,
-  WebFunctionCode,
-  type WebFunctionDefaultEndpointOptions,
-  WebFunctionRuntime,
-} from 'aws-cdk-lib/aws-lambda';
+import * as lambda from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { acknowledge, acknowledgeFunction } from './acknowledge.ts';
@@ -34,7 +26,9 @@ const MIN_ENVIRONMENTS = 2;
 /**
  * Web Functions have no reserved concurrency: it becomes a cap on environments, and 0 a rate of 0.
  */
-const endpointLimits = ({ reservedConcurrency }: Stage): WebFunctionDefaultEndpointOptions => {
+const endpointLimits = ({
+  reservedConcurrency,
+}: Stage): lambda.WebFunctionDefaultEndpointOptions => {
   if (reservedConcurrency === undefined) return {};
   if (reservedConcurrency === 0) return { rateLimit: 0 };
   const environments = Math.ceil(reservedConcurrency / PER_ENVIRONMENT);
@@ -60,22 +54,22 @@ export class WebEndpoint extends Construct {
       retention: stage.logRetention,
       removalPolicy: RemovalPolicy.DESTROY,
     });
-    const web = new WebFunction(this, 'WebFunction', {
+    const web = new lambda.WebFunction(this, 'WebFunction', {
       // The name is unique across regions, and CDK's default is the same in each region.
       webFunctionName: `${stackName}-${region}`,
-      code: WebFunctionCode.fromAssetToManagedBucket(folder, {
+      code: lambda.WebFunctionCode.fromAssetToManagedBucket(folder, {
         copyOptions: { logGroup: copierLogs },
       }),
-      runtime: WebFunctionRuntime.NODEJS_24_X,
+      runtime: lambda.WebFunctionRuntime.NODEJS_24_X,
       role,
       logGroup,
       environment,
-      applicationLogLevel: ApplicationLogLevel.INFO,
-      systemLogLevel: SystemLogLevel.WARN,
+      applicationLogLevel: lambda.ApplicationLogLevel.INFO,
+      systemLogLevel: lambda.SystemLogLevel.WARN,
       timeout: Duration.minutes(15),
       maxConcurrencyPerEnvironment: PER_ENVIRONMENT,
       // The router checks API keys itself.
-      defaultEndpointAuth: WebFunctionAuthType.APPLICATION_MANAGED,
+      defaultEndpointAuth: lambda.WebFunctionAuthType.APPLICATION_MANAGED,
       defaultEndpoint: { endpointName: ENDPOINT_NAME, ...endpointLimits(stage) },
     });
     acknowledge(web, {

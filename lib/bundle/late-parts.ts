@@ -82,10 +82,7 @@ const importedBy = (path: string, { inputs }: Pick<Metafile, 'inputs'>): Set<str
 };
 
 /** Names of the parts that a bundle and its parts reach. */
-const reachedFrom = (
-  entry: string,
-  { parts, metafile }: { parts: Parts; metafile: Metafile },
-): Set<string> => {
+const reachedFrom = (entry: string, { parts, metafile }: { parts: Parts; metafile: Metafile }) => {
   const reached = new Set<string>();
   const follow = (path: string): void => {
     const sources = importedBy(normalize(path), metafile);
