@@ -110,12 +110,7 @@ export const withDefault =
     given === undefined ? value : schema(given, issues);
 
 /** Reads a member or an item; its name is in the path of each of its issues. */
-const readAt = <T>(
-  name: string | number,
-  schema: Schema<T>,
-  value: unknown,
-  issues: Issue[],
-): T => {
+const readAt = <T>(name: string | number, schema: Schema<T>, value: unknown, issues: Issue[]) => {
   const before = issues.length;
   const output = schema(value, issues);
   for (let index = before; index < issues.length; index += 1) issues[index]?.path.unshift(name);
@@ -181,6 +176,10 @@ export const object = <S extends Shape>(shape: S): Schema<Members<S>> & { shape:
 /** An object that keeps the members that are not listed. */
 export const looseObject = <S extends Shape>(shape: S) =>
   objectOf(shape, (value) => value) as Schema<Members<S> & Loose>;
+
+/** One whose `type` is this. */
+export const kind = <const Type extends string, S extends Shape>(type: Type, shape: S) =>
+  looseObject({ type: literal(type), ...shape });
 
 /** Members that select a branch of a union. */
 const DISCRIMINATORS = ['type', 'role'];

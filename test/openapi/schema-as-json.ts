@@ -52,6 +52,8 @@ export const looseObject = (shape: Shape): Json => {
   const required = Object.keys(shape).filter((name) => !(OPTIONAL in (shape[name] ?? {})));
   return { type: 'object', properties: shape, ...(required.length > 0 && { required }) };
 };
+export const kind = (type: string, shape: Shape): Json =>
+  looseObject({ type: literal(type), ...shape });
 export const object = looseObject;
 export const union = (schemas: readonly Json[]): Json => ({ anyOf: schemas });
 export const selectedBy = (name: string, schemas: Shape): Json => ({

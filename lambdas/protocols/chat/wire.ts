@@ -1,14 +1,10 @@
 import * as s from '../../support/schema.ts';
 
 /** The chat-completions request. Loose: fields that are not listed are kept in `extras`. */
-const TextPart = s.looseObject({ type: s.literal('text'), text: s.string });
-const RefusalPart = s.looseObject({ type: s.literal('refusal'), refusal: s.string });
-const ImagePart = s.looseObject({
-  type: s.literal('image_url'),
-  image_url: s.looseObject({ url: s.string }),
-});
-const FilePart = s.looseObject({
-  type: s.literal('file'),
+const TextPart = s.kind('text', { text: s.string });
+const RefusalPart = s.kind('refusal', { refusal: s.string });
+const ImagePart = s.kind('image_url', { image_url: s.looseObject({ url: s.string }) });
+const FilePart = s.kind('file', {
   file: s.looseObject({
     file_data: s.optional(s.string),
     filename: s.optional(s.string),
@@ -16,23 +12,16 @@ const FilePart = s.looseObject({
   }),
 });
 /** Blocks of the messages protocol; see borrowed-blocks.ts. */
-const ToolUsePart = s.looseObject({
-  type: s.literal('tool_use'),
-  id: s.string,
-  name: s.nonEmpty,
-  input: s.anything,
-});
-const ToolResultPart = s.looseObject({
-  type: s.literal('tool_result'),
+const ToolUsePart = s.kind('tool_use', { id: s.string, name: s.nonEmpty, input: s.anything });
+const ToolResultPart = s.kind('tool_result', {
   tool_use_id: s.string,
   content: s.optional(s.union([s.string, s.list(s.jsonObject)])),
   is_error: s.optional(s.boolean),
 });
-const ImageBlockPart = s.looseObject({
-  type: s.literal('image'),
+const ImageBlockPart = s.kind('image', {
   source: s.union([
-    s.looseObject({ type: s.literal('base64'), media_type: s.string, data: s.string }),
-    s.looseObject({ type: s.literal('url'), url: s.string }),
+    s.kind('base64', { media_type: s.string, data: s.string }),
+    s.kind('url', { url: s.string }),
   ]),
 });
 /** Parts of other kinds (audio, vendor extensions) are sent to chat upstreams unchanged. */
@@ -116,10 +105,9 @@ const FunctionDefinition = s.looseObject({
   parameters: s.optional(Parameters),
   strict: s.optional(s.boolean),
 });
-const FunctionTool = s.looseObject({ type: s.literal('function'), function: FunctionDefinition });
+const FunctionTool = s.kind('function', { function: FunctionDefinition });
 /** Takes one free text, which a grammar may restrict. */
-const CustomTool = s.looseObject({
-  type: s.literal('custom'),
+const CustomTool = s.kind('custom', {
   custom: s.looseObject({
     name: ToolName,
     description: s.optional(s.string),
@@ -147,14 +135,13 @@ export const WireTool = s.typed(
 export type WireTool = s.Infer<typeof WireTool>;
 
 const Named = s.looseObject({ name: s.nonEmpty });
-const FunctionChoice = s.looseObject({ type: s.literal('function'), function: Named });
-const CustomChoice = s.looseObject({ type: s.literal('custom'), custom: Named });
+const FunctionChoice = s.kind('function', { function: Named });
+const CustomChoice = s.kind('custom', { custom: Named });
 const WireToolChoice = s.union([
   s.oneOf(['none', 'auto', 'required']),
   FunctionChoice,
   CustomChoice,
-  s.looseObject({
-    type: s.literal('allowed_tools'),
+  s.kind('allowed_tools', {
     allowed_tools: s.looseObject({
       mode: s.oneOf(['auto', 'required']),
       tools: s.list(s.union([s.object({ custom: Named }), s.object({ function: Named })])),
@@ -162,17 +149,16 @@ const WireToolChoice = s.union([
   }),
   // Choices of the messages protocol, from agents that send its tools.
   s.looseObject({ type: s.oneOf(['auto', 'any', 'none']) }),
-  s.looseObject({ type: s.literal('tool'), name: s.nonEmpty }),
+  s.kind('tool', { name: s.nonEmpty }),
 ]);
 export type WireToolChoice = s.Infer<typeof WireToolChoice>;
 
 const WireResponseFormat = s.selectedBy(
   'type',
   {
-    text: s.looseObject({ type: s.literal('text') }),
-    json_object: s.looseObject({ type: s.literal('json_object') }),
-    json_schema: s.looseObject({
-      type: s.literal('json_schema'),
+    text: s.kind('text', {}),
+    json_object: s.kind('json_object', {}),
+    json_schema: s.kind('json_schema', {
       json_schema: s.looseObject({
         name: s.optional(s.string),
         description: s.optional(s.string),

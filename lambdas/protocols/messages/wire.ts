@@ -1,43 +1,27 @@
 import * as s from '../../support/schema.ts';
 
 /** The messages request. Loose: fields that are not listed are kept in `extras`. */
-const TextBlock = s.looseObject({ type: s.literal('text'), text: s.string });
+const TextBlock = s.kind('text', { text: s.string });
 
-const Base64Source = s.looseObject({
-  type: s.literal('base64'),
-  media_type: s.string,
-  data: s.string,
-});
-const UrlSource = s.looseObject({ type: s.literal('url'), url: s.string });
-const TextSource = s.looseObject({ type: s.literal('text'), data: s.string });
+const Base64Source = s.kind('base64', { media_type: s.string, data: s.string });
+const UrlSource = s.kind('url', { url: s.string });
+const TextSource = s.kind('text', { data: s.string });
 /** Of files, content lists and unknown kinds: only an upstream of this protocol supports them. */
-const ImageBlock = s.looseObject({
-  type: s.literal('image'),
+const ImageBlock = s.kind('image', {
   source: s.typed({ base64: Base64Source, url: UrlSource, text: s.noneBut(['base64', 'url']) }),
 });
-const DocumentBlock = s.looseObject({
-  type: s.literal('document'),
+const DocumentBlock = s.kind('document', {
   source: s.typed({ base64: Base64Source, url: UrlSource, text: TextSource }),
   title: s.optional(s.string),
 });
-const ToolUseBlock = s.looseObject({
-  type: s.literal('tool_use'),
-  id: s.string,
-  name: s.nonEmpty,
-  input: s.anything,
-});
-const ThinkingBlock = s.looseObject({
-  type: s.literal('thinking'),
-  thinking: s.string,
-  signature: s.optional(s.string),
-});
+const ToolUseBlock = s.kind('tool_use', { id: s.string, name: s.nonEmpty, input: s.anything });
+const ThinkingBlock = s.kind('thinking', { thinking: s.string, signature: s.optional(s.string) });
 const NotInResult = s.noneBut(['text', 'image', 'document']);
 const ResultContent = s.typed({
   ...{ text: TextBlock, image: ImageBlock, document: DocumentBlock },
   ...{ tool_use: NotInResult, tool_result: NotInResult, thinking: NotInResult },
 });
-const ToolResultBlock = s.looseObject({
-  type: s.literal('tool_result'),
+const ToolResultBlock = s.kind('tool_result', {
   tool_use_id: s.string,
   content: s.optional(s.union([s.string, s.list(ResultContent)])),
   is_error: s.optional(s.boolean),
@@ -67,7 +51,7 @@ const CustomTool = s.looseObject({
   type: s.optional(s.literal('custom')),
   name: s.matching(TOOL_NAME, 'must be 1 to 128 letters, digits, _ or -'),
   description: s.optional(s.string),
-  input_schema: s.looseObject({ type: s.literal('object') }),
+  input_schema: s.kind('object', {}),
   strict: s.optional(s.boolean),
 });
 /** Tools of other types are run by the vendor. */
@@ -76,10 +60,10 @@ export type WireTool = s.Infer<typeof WireTool>;
 
 const Parallel = { disable_parallel_tool_use: s.optional(s.boolean) };
 export const WireToolChoice = s.selectedBy('type', {
-  auto: s.looseObject({ type: s.literal('auto'), ...Parallel }),
-  any: s.looseObject({ type: s.literal('any'), ...Parallel }),
-  none: s.looseObject({ type: s.literal('none') }),
-  tool: s.looseObject({ type: s.literal('tool'), name: s.nonEmpty, ...Parallel }),
+  auto: s.kind('auto', { ...Parallel }),
+  any: s.kind('any', { ...Parallel }),
+  none: s.kind('none', {}),
+  tool: s.kind('tool', { name: s.nonEmpty, ...Parallel }),
 });
 export type WireToolChoice = s.Infer<typeof WireToolChoice>;
 

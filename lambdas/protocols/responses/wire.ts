@@ -11,21 +11,19 @@ const ContentPart = s.selectedBy(
   'type',
   {
     ...{ input_text: TextPart, output_text: TextPart, text: TextPart },
-    refusal: s.looseObject({ type: s.literal('refusal'), refusal: s.string }),
-    input_image: s.looseObject({
-      type: s.literal('input_image'),
+    refusal: s.kind('refusal', { refusal: s.string }),
+    input_image: s.kind('input_image', {
       image_url: OptionalText,
       file_id: OptionalText,
       detail: OptionalText,
     }),
-    input_file: s.looseObject({
-      type: s.literal('input_file'),
+    input_file: s.kind('input_file', {
       file_data: OptionalText,
       file_url: OptionalText,
       file_id: OptionalText,
       filename: OptionalText,
     }),
-    input_audio: s.looseObject({ type: s.literal('input_audio'), input_audio: s.jsonObject }),
+    input_audio: s.kind('input_audio', { input_audio: s.jsonObject }),
   },
   'must be one of input_text, output_text, refusal, input_image, input_file, input_audio',
 );
@@ -39,15 +37,13 @@ const MessageItem = s.looseObject({
   role: s.oneOf(['user', 'assistant', 'system', 'developer']),
   content: Content,
 });
-const FunctionCallItem = s.looseObject({
-  type: s.literal('function_call'),
+const FunctionCallItem = s.kind('function_call', {
   call_id: s.nonEmpty,
   name: s.nonEmpty,
   namespace: OptionalText,
   arguments: s.string,
 });
-const CustomCallItem = s.looseObject({
-  type: s.literal('custom_tool_call'),
+const CustomCallItem = s.kind('custom_tool_call', {
   call_id: s.nonEmpty,
   name: s.nonEmpty,
   namespace: OptionalText,
@@ -80,8 +76,7 @@ const ClientOutputItem = s.looseObject({
   id: OptionalText,
 });
 export type ClientOutputItem = s.Infer<typeof ClientOutputItem>;
-const ReasoningItem = s.looseObject({
-  type: s.literal('reasoning'),
+const ReasoningItem = s.kind('reasoning', {
   summary: s.optional(s.list(s.looseObject({ text: s.string }))),
   // Lenient: reasoning that is lost costs quality, not content.
   content: s.optional(s.list(s.looseObject({ text: OptionalText }))),
@@ -96,21 +91,18 @@ const ToolFormat = s.looseObject({
 /** The vendor's limit is 64; functions of other vendors' tools have longer names. */
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 const ToolName = s.matching(TOOL_NAME, 'must be 1 to 128 letters, digits, _ or -');
-const FunctionTool = s.looseObject({
-  type: s.literal('function'),
+const FunctionTool = s.kind('function', {
   name: ToolName,
   description: OptionalText,
   parameters: s.optional(s.looseObject({ type: s.exactOptional(s.literal('object')) })),
   strict: s.optional(s.boolean),
 });
-const CustomTool = s.looseObject({
-  type: s.literal('custom'),
+const CustomTool = s.kind('custom', {
   name: ToolName,
   description: OptionalText,
   format: s.optional(ToolFormat),
 });
-const NamespaceTool = s.looseObject({
-  type: s.literal('namespace'),
+const NamespaceTool = s.kind('namespace', {
   name: ToolName,
   tools: s.list(
     s.typed({
@@ -128,8 +120,8 @@ const MAX_ITEMS = 10_000;
 export const MAX_TOOLS = 256;
 const Tools = s.list(WireTool, s.maxItems(MAX_TOOLS));
 
-const ToolsItem = s.looseObject({ type: s.literal('additional_tools'), tools: Tools });
-const ReferenceItem = s.looseObject({ type: s.literal('item_reference'), id: s.string });
+const ToolsItem = s.kind('additional_tools', { tools: Tools });
+const ReferenceItem = s.kind('item_reference', { id: s.string });
 const InputItem = s.typed(
   {
     message: MessageItem,
@@ -157,8 +149,7 @@ const WireToolChoice = s.union([
   s.oneOf(['none', 'auto', 'required']),
   NamedChoice,
   s.looseObject({ type: s.oneOf(CLIENT_TOOL_NAMES) }),
-  s.looseObject({
-    type: s.literal('allowed_tools'),
+  s.kind('allowed_tools', {
     mode: s.oneOf(['auto', 'required']),
     tools: s.list(s.looseObject({ type: s.string, name: OptionalText, namespace: OptionalText })),
   }),
@@ -168,10 +159,9 @@ export type WireToolChoice = s.Infer<typeof WireToolChoice>;
 const TextFormat = s.selectedBy(
   'type',
   {
-    text: s.looseObject({ type: s.literal('text') }),
-    json_object: s.looseObject({ type: s.literal('json_object') }),
-    json_schema: s.looseObject({
-      type: s.literal('json_schema'),
+    text: s.kind('text', {}),
+    json_object: s.kind('json_object', {}),
+    json_schema: s.kind('json_schema', {
       name: OptionalText,
       description: OptionalText,
       schema: s.optional(s.jsonObject),
