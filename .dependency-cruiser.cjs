@@ -15,7 +15,7 @@ const rooms = {
       'support',
       'webhooks',
     ],
-    types: ['catalog', 'endpoints', 'upstreams'],
+    types: ['aws', 'catalog', 'endpoints', 'upstreams'],
   },
   http: { values: ['keys', 'protocols', 'support'], types: ['endpoints', 'metering', 'records'] },
   keys: { values: ['stores', 'support'] },

@@ -1,13 +1,13 @@
-import type { Change } from '../stores/audit-store.ts';
+import type { Made } from '../stores/audit-store.ts';
 import { isSamePlan, type Plan } from '../stores/plan-store.ts';
 import type { Operation } from './operation.ts';
 import type { OperationParts } from './parts.ts';
 
 type Outcome = { id: string; outcome: 'created' | 'changed' | 'kept' | 'unchanged' };
 /** The outcome of one entry of the file, and the change that was made for it. */
-type Applied = { outcome: Outcome; changes: Change[] };
+type Applied = { outcome: Outcome; changes: Made[] };
 
-const applied = (id: string, outcome: Outcome['outcome'], ...changes: Change[]): Applied => ({
+const applied = (id: string, outcome: Outcome['outcome'], ...changes: Made[]): Applied => ({
   outcome: { id, outcome },
   changes,
 });
@@ -34,8 +34,7 @@ export const createApplySeed = ({ projects, plans, checkModels, clock }: Operati
     if (before && isSamePlan(before, plan)) return applied(id, 'unchanged');
     if (!force) return applied(id, 'kept');
     await plans.putPlan(plan);
-    const fields = { ...(before && { before }), after: plan };
-    return applied(id, 'changed', { action: 'plans.set', plan: id, ...fields });
+    return applied(id, 'changed', { action: 'plans.set', plan: id, before, after: plan });
   };
   const apply = (async ({ input: seed }) => {
     // Validate every plan before the first write.

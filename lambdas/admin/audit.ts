@@ -1,4 +1,4 @@
-import type { Action, AuditEntry, Change } from '../stores/audit-store.ts';
+import type { Action, AuditEntry, Made } from '../stores/audit-store.ts';
 import { HISTORY_DAYS } from '../stores/history-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import { DAY_MS, formatInstant } from '../support/clock.ts';
@@ -23,7 +23,7 @@ export type Intent = {
   input: unknown;
 };
 
-type Perform = () => Promise<PlainReply & { changes?: Change[] }>;
+type Perform = () => Promise<PlainReply & { changes?: Made[] }>;
 
 /**
  * Runs a change between two writes: the intent, without which nothing is changed, and its outcome. A process or
@@ -40,12 +40,18 @@ const fieldsOf = (input: unknown): Record<string, unknown> | undefined =>
     ? { ...input }
     : undefined;
 
-const intentEntry = ({ requestId, startedAt, who, action, parameters, input }: Intent) => {
+/** What the request names, in its entry of this index. */
+const entryOf = ({ requestId, startedAt, who, action, parameters }: Intent, index: number) => {
   const { project, plan, key, member } = parameters;
-  const ids = omitUndefined({ project, plan, key, member, after: fieldsOf(input) });
-  const id = auditIdOf(requestId, startedAt, 0);
+  const id = auditIdOf(requestId, startedAt, index);
+  const ids = omitUndefined({ project, plan, key, member });
   return { id, requestId, changedAt: startedAt, who, action, ...ids };
 };
+
+const intentEntry = (intent: Intent) => ({
+  ...entryOf(intent, 0),
+  ...omitUndefined({ after: fieldsOf(intent.input) }),
+});
 
 export const createAudit = ({ audit, log }: AdminParts): Audit => {
   const putIntent = async (intent: Intent): Promise<void> => {
@@ -69,18 +75,19 @@ export const createAudit = ({ audit, log }: AdminParts): Audit => {
     }
   };
 
-  const putChanges = async (intent: Intent, changes: Change[]): Promise<void> => {
-    const { requestId, startedAt: changedAt, who } = intent;
-    for (const { action, project: projectId, plan: planId, key: keyId, after } of changes) {
+  const putChanges = async (intent: Intent, changes: Made[]): Promise<void> => {
+    const outcome = 'applied' as const;
+    const entries = changes.map((made, index) => ({ ...entryOf(intent, index), outcome, ...made }));
+    for (const { action, project: projectId, plan: planId, key: keyId, after } of entries) {
       const leaked = after?.reason === 'leaked' || undefined;
       const ids = omitUndefined({ projectId, planId, keyId, leaked });
-      log.info('admin_change', { requestId, operator: who, action, ...ids });
+      log.info('admin_change', {
+        requestId: intent.requestId,
+        operator: intent.who,
+        action,
+        ...ids,
+      });
     }
-    const outcome = 'applied' as const;
-    const entries = changes.map((change, index) => {
-      const id = auditIdOf(requestId, changedAt, index);
-      return { id, requestId, changedAt, who, outcome, ...change };
-    });
     await putOutcomes(intent, entries);
   };
 

@@ -1,6 +1,5 @@
 import { holdAt } from '../metering/budgets.ts';
 import { periodOf } from '../metering/limits.ts';
-import type { Action } from '../stores/audit-store.ts';
 import type { Budget, BudgetState, BudgetStore } from '../stores/budget-store.ts';
 import { type Clock, formatInstant } from '../support/clock.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
@@ -94,13 +93,6 @@ export const budgetHandlers = (parts: OwnerParts & { budgets: BudgetStore; clock
     throw invalidRequest(`There are ${MAX_BUDGETS} budgets. Delete one, or set one for all users.`);
   };
 
-  const changeOf = (action: Action, { project, key }: Record<string, string>, fields: object) => ({
-    action,
-    ...(project !== undefined && { project }),
-    ...(key !== undefined && { key }),
-    ...fields,
-  });
-
   const set = (scope: BudgetScope) =>
     (async ({ parameters, input, identity }) => {
       const { keys, ...owner } = await ownerOf(scope, parameters);
@@ -117,8 +109,8 @@ export const budgetHandlers = (parts: OwnerParts & { budgets: BudgetStore; clock
       await budgets.setBudget(budget, holdAt(budget, setAt));
       await tellKeys({ keys, ...owner }, await budgets.listBudgets());
       const after = publicBudget(budget);
-      const fields = { ...(old && { before: publicBudget(old) }), after };
-      return { status: 200, body: after, changes: [changeOf('budgets.set', parameters, fields)] };
+      const changes = [{ before: old && publicBudget(old), after }];
+      return { status: 200, body: after, changes };
     }) satisfies Operation<'budgets.set'>;
 
   const remove = (scope: BudgetScope) =>
@@ -129,9 +121,7 @@ export const budgetHandlers = (parts: OwnerParts & { budgets: BudgetStore; clock
       const others = all.filter((one) => one.scope !== scope || one.id !== owner.id);
       await tellKeys(owner, others);
       await budgets.deleteBudget(owner.scope, owner.id);
-      const body = { ...old, deleted: true };
-      const changes = [changeOf('budgets.delete', parameters, { before: old })];
-      return { status: 200, body, changes };
+      return { status: 200, body: { ...old, deleted: true }, changes: [{ before: old }] };
     }) satisfies Operation<'budgets.delete'>;
 
   const show = (scope: BudgetScope) =>

@@ -32,8 +32,7 @@ export const deleteHandlers = ({ projects, plans, keys, clock }: OperationParts)
     if (changed.outcome === 'missing') throw projectNotFound(id);
     if (changed.outcome === 'conflict') throw conflict(`Project '${id}' was changed concurrently.`);
     const [before, after] = [publicProject(changed.before), publicProject(changed.after)];
-    const changes = [{ action: 'projects.delete' as const, project: id, before, after }];
-    return { status: 200, body: after, changes };
+    return { status: 200, body: after, changes: [{ before, after }] };
   }) satisfies Operation<'projects.delete'>;
 
   const deletePlan = (async ({ parameters: { plan: id = '' } }) => {
@@ -50,8 +49,7 @@ export const deleteHandlers = ({ projects, plans, keys, clock }: OperationParts)
     const outcome = await plans.deletePlan(id, unassignedSince);
     if (outcome === 'assigned') throw tooRecent(`Plan '${id}'`);
     if (outcome === 'missing') throw notFound(`Plan '${id}' not found.`);
-    const changes = [{ action: 'plans.delete' as const, plan: id, before }];
-    return { status: 200, body: { id, deleted: true }, changes };
+    return { status: 200, body: { id, deleted: true }, changes: [{ before }] };
   }) satisfies Operation<'plans.delete'>;
 
   return { 'projects.delete': deleteProject, 'plans.delete': deletePlan };

@@ -25,10 +25,7 @@ const PLACEHOLDER = /^(?:placeholder|change-?me|todo|xxx+|<.*>|your[-_ ].*)$/i;
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : 'unknown');
 
-const faultOfCredential = async (
-  name: string,
-  { secrets, clock }: DoctorParts,
-): Promise<string | undefined> => {
+const faultOfCredential = async (name: string, { secrets, clock }: DoctorParts) => {
   const timeout = new AbortController();
   const cancel = clock.after(SECRET_TIMEOUT_MS, () =>
     timeout.abort(new Error(`Secrets Manager did not answer within ${SECRET_TIMEOUT_MS} ms.`)),
@@ -94,10 +91,7 @@ const checkTables = async (parts: DoctorParts) => {
   );
 };
 
-export const checkPlans = async ({
-  models,
-  plans,
-}: Pick<OperationParts, 'models' | 'plans'>): Promise<Check[]> => {
+export const checkPlans = async ({ models, plans }: Pick<OperationParts, 'models' | 'plans'>) => {
   const all = await plans.listPlans().catch(() => []);
   if (all.length === 0)
     return [warning('plans', 'plans', 'There is no plan: no key can be created.')];

@@ -81,9 +81,7 @@ export const changedBy = <Stored extends object>(change: Changes<Stored>, stored
   withoutNulls({ ...stored, ...change }) as Stored;
 
 /** The fields of a change that are set. */
-export const withoutNulls = <Fields extends object>(
-  fields: Fields,
-): { [Name in keyof Fields]?: NonNullable<Fields[Name]> } =>
+export const withoutNulls = <Fields extends object>(fields: Fields) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as {
     [Name in keyof Fields]?: NonNullable<Fields[Name]>;
   };
@@ -278,11 +276,7 @@ export const BODIES = {
  * @param whole what the values are of, in the words of an error
  * @throws ApiError 400 that lists the issues with their paths; of a long list its beginning and end
  */
-export const readInput = <T extends z.ZodType>(
-  schema: T,
-  value: unknown,
-  whole = 'The body',
-): z.output<T> => {
+export const readInput = <T extends z.ZodType>(schema: T, value: unknown, whole = 'The body') => {
   const parsed = schema.safeParse(value, { error: describeIssue });
   if (parsed.success) return parsed.data;
   const { issues } = parsed.error;

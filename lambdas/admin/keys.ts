@@ -66,10 +66,7 @@ const keyLists = ({ lifecycle, keys, projects, clock }: OperationParts) => {
     return record && maySee(identity, record.projectId) ? [record] : [];
   };
 
-  const inAnyProject = async (
-    isSought: (record: KeyRecord) => boolean,
-    identity: Identity,
-  ): Promise<KeyRecord[]> => {
+  const inAnyProject = async (isSought: (record: KeyRecord) => boolean, identity: Identity) => {
     const ids = await projectsSeenBy(projects, identity);
     const found = await Promise.all(ids.map((id) => listOf(keys.readKeys(id))));
     return found.flat().filter(isSought);
@@ -108,7 +105,7 @@ export const keyHandlers = (parts: OperationParts) => {
     return {
       status: 201,
       body: { key, ...publicKey(record, clock.now()) },
-      changes: [{ action: 'keys.create', project, plan: planId, key: record.keyId, after }],
+      changes: [{ plan: planId, key: record.keyId, after }],
     };
   }) satisfies Operation<'keys.create'>;
 
@@ -136,7 +133,7 @@ export const keyHandlers = (parts: OperationParts) => {
     return {
       status: 201,
       body: { key, ...publicKey(record, clock.now()), ...replaced },
-      changes: [{ action: 'keys.rotate', project, plan: old.planId, key: keyId, before, after }],
+      changes: [{ plan: old.planId, before, after }],
     };
   }) satisfies Operation<'keys.rotate'>;
 
@@ -149,7 +146,7 @@ export const keyHandlers = (parts: OperationParts) => {
     return {
       status: 200,
       body: { id: keyId, project, status: 'revoked' },
-      changes: [{ action: 'keys.revoke', project, plan, key: keyId, before, after }],
+      changes: [{ plan, before, after }],
     };
   }) satisfies Operation<'keys.revoke'>;
 

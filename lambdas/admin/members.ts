@@ -1,11 +1,11 @@
-import type { Change } from '../stores/audit-store.ts';
+import type { PoolUser } from '../aws/user-pool.ts';
 import { formatInstant } from '../support/clock.ts';
 import { ApiError, apiError, invalidRequest, notFound } from '../support/errors.ts';
 import type { Operation } from './operation.ts';
-import type { Members, OperationParts, User } from './parts.ts';
+import type { Members, OperationParts } from './parts.ts';
 import { conflict, type Identity, isRole, projectOf, type Role } from './roles.ts';
 
-const publicMember = ({ email, status, invitedAt }: User, groups: string[] = []) => ({
+const publicMember = ({ email, status, invitedAt }: PoolUser, groups: string[] = []) => ({
   email,
   roles: groups.filter(isRole).toSorted(),
   status,
@@ -88,8 +88,8 @@ export const memberHandlers = ({ members, projects }: OperationParts) => {
       const before = { roles: await rolesOf(pool, member) };
       await grant(pool, member, [role]);
       const after = { roles: [...new Set([...before.roles, role])].toSorted() };
-      const changes: Change[] = [{ action: 'members.invite', member, before, after }];
-      return { status: 201, body: { email: member, ...after, invitation }, changes };
+      const body = { email: member, ...after, invitation };
+      return { status: 201, body, changes: [{ member, before, after }] };
     });
   }) satisfies Operation<'members.invite'>;
 
@@ -104,8 +104,8 @@ export const memberHandlers = ({ members, projects }: OperationParts) => {
       await grant(pool, member, added);
       for (const role of removed) await pool.removeFromGroup(member, role);
       const after = { roles: roles.toSorted() };
-      const changes: Change[] = [{ action: 'members.set', member, before, after }];
-      return { status: 200, body: { email: member, ...after }, changes };
+      const body = { email: member, ...after };
+      return { status: 200, body, changes: [{ member, before, after }] };
     });
   }) satisfies Operation<'members.set'>;
 
@@ -115,8 +115,8 @@ export const memberHandlers = ({ members, projects }: OperationParts) => {
     return withPool(async (pool) => {
       const before = { roles: await rolesOf(pool, member) };
       await pool.removeUser(member);
-      const changes: Change[] = [{ action: 'members.remove', member, before }];
-      return { status: 200, body: { email: member, removed: true }, changes };
+      const body = { email: member, removed: true };
+      return { status: 200, body, changes: [{ member, before }] };
     });
   }) satisfies Operation<'members.remove'>;
 

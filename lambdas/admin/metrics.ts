@@ -126,9 +126,7 @@ const requestFamilies = (all: ProjectMetrics[]): MetricFamily[] => [
     points: pointsOf(all, 'error', 'error').map(([labels, [count = 0]]) => [labels, count]),
   },
 ];
-
-type ReadablePlan = Plan & { unreadable?: undefined };
-const isReadable = (plan: Plan | { unreadable: true }): plan is ReadablePlan =>
+const isReadable = (plan: Plan | { unreadable: true }): plan is Plan & { unreadable?: undefined } =>
   !('unreadable' in plan);
 
 const planFamilies = (plans: Plan[]): MetricFamily[] => {

@@ -7,7 +7,7 @@ import {
   OPERATIONS,
   type OperationName,
 } from '../operations.ts';
-import type { Action, Change } from '../stores/audit-store.ts';
+import type { Action, Made } from '../stores/audit-store.ts';
 import { BODIES, NoFields, readInput } from './input.ts';
 import { QUERIES } from './queries.ts';
 import type { Identity } from './roles.ts';
@@ -30,7 +30,7 @@ export type AdminRequest<Input = unknown, Query = unknown> = {
 /** A page, a file or metrics; everything else is JSON. */
 export type PlainReply = JsonReply | TextReply;
 
-type Changed = JsonReply & { changes: Change[] };
+type Changed = JsonReply & { changes: Made[] };
 
 /** What each operation does. An `ApiError` below 500 of a change means that it changed nothing. @throws ApiError */
 export type Operations = {
@@ -53,7 +53,7 @@ export type AdminRoute = {
   /** Validates query and body before anything is done. @throws ApiError 400 */
   prepare(request: AdminRequest): {
     input: unknown;
-    perform(): Promise<PlainReply & { changes?: Change[] }>;
+    perform(): Promise<PlainReply & { changes?: Made[] }>;
   };
 };
 

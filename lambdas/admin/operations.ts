@@ -47,8 +47,6 @@ const FACTORIES = [
   createCalibration,
   createApplySeed,
 ] as const;
-
-type Factory = (typeof FACTORIES)[number];
 type All<Union> = (Union extends unknown ? (one: Union) => void : never) extends (
   one: infer Each,
 ) => void
@@ -56,7 +54,7 @@ type All<Union> = (Union extends unknown ? (one: Union) => void : never) extends
   : never;
 
 /** The function of each row of `OPERATIONS`. */
-type Handlers = All<ReturnType<Factory>>;
+type Handlers = All<ReturnType<(typeof FACTORIES)[number]>>;
 
 type BodyIn<Reply> = Reply extends { body: infer Body } ? Body : never;
 

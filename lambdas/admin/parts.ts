@@ -1,3 +1,4 @@
+import type { UserPool } from '../aws/user-pool.ts';
 import type { Calibration, Receipt } from '../catalog/calibrate.ts';
 import type { Model, Target } from '../catalog/catalog.ts';
 import type { presetOf } from '../catalog/preset-age.ts';
@@ -14,24 +15,8 @@ import type { UpstreamSecrets } from '../upstreams/secrets.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import type { QuotaState } from './quota-families.ts';
 
-/** A user of the console. */
-export type User = { email: string; status: 'invited' | 'active' | 'disabled'; invitedAt: number };
-type Page = { users: User[]; nextToken: string | undefined };
-
-/** Users of the console and their groups; implemented by `createUserPool` (aws/user-pool.ts). @throws Error */
-export type Members = {
-  /** Users whose address begins with a text. */
-  listUsers(prefix: string, token?: string): Promise<Page>;
-  listGroup(group: string, token?: string): Promise<Page>;
-  /** Undefined if there is no such user. */
-  groupsOf(email: string): Promise<string[] | undefined>;
-  invite(email: string): Promise<'sent' | 'sent again' | 'none'>;
-  /** Whether the user whom an address names owns it. */
-  isVerified(email: string): Promise<boolean>;
-  addToGroup(email: string, group: string): Promise<void>;
-  removeFromGroup(email: string, group: string): Promise<void>;
-  removeUser(email: string): Promise<void>;
-};
+/** Users of the console and their groups. @throws Error */
+export type Members = Omit<UserPool, 'destroy'>;
 
 export type Admission = {
   projectId: string;

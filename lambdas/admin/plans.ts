@@ -1,4 +1,3 @@
-import type { Change } from '../stores/audit-store.ts';
 import { notFound } from '../support/errors.ts';
 import { changedBy, withoutNulls } from './input.ts';
 import type { Operation } from './operation.ts';
@@ -14,8 +13,7 @@ export const planHandlers = ({ plans, checkModels }: OperationParts) => {
   const create = (async ({ input: plan }) => {
     checkModels(plan);
     if (await plans.createPlan(plan)) {
-      const changes: Change[] = [{ action: 'plans.create', plan: plan.id, after: plan }];
-      return { status: 201, body: plan, changes };
+      return { status: 201, body: plan, changes: [{ plan: plan.id, after: plan }] };
     }
     throw conflict(`Plan '${plan.id}' already exists.`);
   }) satisfies Operation<'plans.create'>;
@@ -27,8 +25,7 @@ export const planHandlers = ({ plans, checkModels }: OperationParts) => {
     if (changed.outcome === 'missing') throw notFound(`Plan '${id}' not found.`);
     if (changed.outcome === 'conflict') throw changedMeanwhile(`Plan '${id}'`);
     const { before, plan: after } = changed;
-    const changes: Change[] = [{ action: 'plans.set', plan: id, before, after }];
-    return { status: 200, body: after, changes };
+    return { status: 200, body: after, changes: [{ before, after }] };
   }) satisfies Operation<'plans.set'>;
 
   return { 'plans.list': list, 'plans.create': create, 'plans.set': set };

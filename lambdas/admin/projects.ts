@@ -1,4 +1,3 @@
-import type { Change } from '../stores/audit-store.ts';
 import type { PlanStore } from '../stores/plan-store.ts';
 import type { Project, ProjectStore } from '../stores/project-store.ts';
 import { formatInstant } from '../support/clock.ts';
@@ -22,10 +21,7 @@ export const publicProject = ({ id, createdAt, deletedAt, maxKeys, ...project }:
 });
 
 /** A misspelt plan would otherwise be missing for the project, without an error. @throws ApiError 400 */
-const requirePlans = async (
-  plans: Pick<PlanStore, 'findPlan'>,
-  ids: readonly string[] = [],
-): Promise<void> => {
+const requirePlans = async (plans: Pick<PlanStore, 'findPlan'>, ids: readonly string[] = []) => {
   const found = await Promise.all(ids.map((id) => plans.findPlan(id)));
   const unknown = ids.filter((_, index) => found[index] === undefined);
   if (unknown.length === 0) return;
@@ -71,8 +67,7 @@ export const projectHandlers = ({ projects, plans, clock }: OperationParts) => {
     const project = { ...fields, ...omitUndefined({ maxKeys }), createdAt: clock.now() };
     if (await projects.createProject(project)) {
       const after = publicProject(project);
-      const changes: Change[] = [{ action: 'projects.create', project: project.id, after }];
-      return { status: 201, body: after, changes };
+      return { status: 201, body: after, changes: [{ project: project.id, after }] };
     }
     const { deletedAt } = (await projects.findProject(project.id)) ?? {};
     const reason =
@@ -90,8 +85,7 @@ export const projectHandlers = ({ projects, plans, clock }: OperationParts) => {
     if (changed.outcome === 'missing') throw projectNotFound(id);
     if (changed.outcome === 'conflict') throw changedMeanwhile(`Project '${id}'`);
     const [before, after] = [publicProject(changed.before), publicProject(changed.after)];
-    const changes: Change[] = [{ action: 'projects.set', project: id, before, after }];
-    return { status: 200, body: after, changes };
+    return { status: 200, body: after, changes: [{ before, after }] };
   }) satisfies Operation<'projects.set'>;
 
   return { 'projects.list': list, 'projects.create': create, 'projects.set': set };

@@ -3,7 +3,7 @@ import type { Target } from '../catalog/catalog.ts';
 import { limitsIn } from '../protocols/provider-limits.ts';
 import { mergeDescending } from '../support/async-lists.ts';
 import { formatInstant, HOUR_MS } from '../support/clock.ts';
-import { type Check, ok, warning } from './check.ts';
+import { ok, warning } from './check.ts';
 import type { AdminParts, OperationParts } from './parts.ts';
 import type { QuotaState } from './quota-families.ts';
 
@@ -57,9 +57,7 @@ export const readAccountLimits = async (
 const LOW = 0.1;
 
 /** What remains of the limits of each account and model; a warning below a tenth of one. */
-export const checkLimits = async (
-  ...[parts, placed]: Parameters<typeof readAccountLimits>
-): Promise<Check[]> => {
+export const checkLimits = async (...[parts, placed]: Parameters<typeof readAccountLimits>) => {
   // A table that cannot be read has a separate check.
   const all = await readAccountLimits(parts, placed).catch((): AccountLimits[] => []);
   return all.map(({ name, place, limits, limits_at: at }) => {
@@ -70,9 +68,7 @@ export const checkLimits = async (
 };
 
 /** What waits for quotas that targets declare, and what may be sent now. */
-export const checkQuotas = async ({
-  readQuotas,
-}: Pick<OperationParts, 'readQuotas'>): Promise<Check[]> => {
+export const checkQuotas = async ({ readQuotas }: Pick<OperationParts, 'readQuotas'>) => {
   const all = await readQuotas().catch((): QuotaState[] => []);
   return all.map(({ quota, limits, left, waiting }) => {
     const amounts = Object.entries(limits).map(

@@ -4,13 +4,11 @@ import { acceptsCoding } from '../http/write-response.ts';
 import { STREAMED_FILES } from './console.ts';
 import { createConsoleHandler } from './create-console-handler.ts';
 
-type Options = Parameters<typeof createConsoleHandler>[0];
-
 /** A response whose body is sent as it is: brotli, or text to a client that does not accept it. */
 export type FileResponse = Omit<PlatformResponse, 'body'> & { body: string | Buffer };
 
 /** Reads script and style of the console at the paths that are streamed. Every browser that runs the page accepts brotli. */
-export const createReadStreamedFile = (options: Options) => {
+export const createReadStreamedFile = (options: Parameters<typeof createConsoleHandler>[0]) => {
   const serve = createConsoleHandler(options);
   const { readFiles } = options.console;
   return async (event: Delivered, context: object): Promise<FileResponse> => {

@@ -59,10 +59,7 @@ export const readKeyNames = async (
 export const targetOf = ({ upstream, model }: Attempt): string => `${upstream}/${model}`;
 
 /** What of a request's cost its attempt of this index made: the last one what the others did not. */
-export const nanosOfAttempt = (
-  { attempts, costNanos = 0 }: RequestRecord,
-  index: number,
-): number => {
+export const nanosOfAttempt = ({ attempts, costNanos = 0 }: RequestRecord, index: number) => {
   const earlier = attempts.slice(0, -1).map((attempt) => attempt.costNanos ?? 0);
   return earlier[index] ?? costNanos - earlier.reduce((sum, nanos) => sum + nanos, 0);
 };

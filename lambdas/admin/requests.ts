@@ -60,10 +60,7 @@ export const requestHandlers = ({ records, projects, keys, clock }: OperationPar
   ];
 
   /** The only projects that may hold the records. */
-  const projectsOf = async (
-    { project, key }: RequestQuery,
-    identity: Identity,
-  ): Promise<string[]> => {
+  const projectsOf = async ({ project, key }: RequestQuery, identity: Identity) => {
     if (project === undefined && key === undefined) return allSeenBy(identity);
     const all = await projectsSeenBy(projects, identity, project);
     if (project !== undefined || key === undefined) return all;

@@ -36,9 +36,8 @@ const read = async ({ url, headers, signal }: Fetching): Promise<unknown> => {
 const readListed = async (
   model: Model,
   target: Target,
-  parts: { secrets: Pick<UpstreamSecrets, 'get'>; signal: AbortSignal },
+  { secrets, signal }: { secrets: Pick<UpstreamSecrets, 'get'>; signal: AbortSignal },
 ): Promise<Listed | undefined> => {
-  const { secrets, signal } = parts;
   const protocol = upstreamProtocols[target.protocol];
   const { headers: ownHeaders, modelList = '' } = protocol;
   const wire = wireTargetOf(target, model.max_output_tokens);

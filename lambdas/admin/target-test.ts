@@ -7,8 +7,6 @@ import type { CALLS } from './input.ts';
 import type { AdminParts } from './parts.ts';
 import { compareRetirement } from './stated-retirement.ts';
 
-type Parts = Pick<AdminParts, 'upstream' | 'secrets' | 'clock'>;
-
 export type CallName = (typeof CALLS)[number];
 
 export type CallOutcome = {
@@ -94,7 +92,7 @@ const encode = (generation: Generation, request: GenerationRequest): void => {
 
 /** Makes one call to one target, without breakers and failover. Never throws for a failure of the target. */
 export const createTestTarget =
-  ({ upstream, secrets, clock }: Parts) =>
+  ({ upstream, secrets, clock }: Pick<AdminParts, 'upstream' | 'secrets' | 'clock'>) =>
   async (model: Model, target: Target, call: CallName): Promise<CallOutcome> => {
     const startedAt = clock.now();
     const controller = new AbortController();

@@ -1,4 +1,3 @@
-import type { Change } from '../stores/audit-store.ts';
 import type { Webhook, WebhookStore } from '../stores/webhook-store.ts';
 import { DAY_MS, formatInstant } from '../support/clock.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
@@ -66,17 +65,13 @@ export const webhookHandlers = (parts: OperationParts) => {
     await open().put(project, webhook);
     const after = publicWebhook(project, webhook, now);
     const before = stored && publicWebhook(project, stored, now);
-    const changes: Change[] = [
-      { action: 'webhooks.set', project, ...(before && { before }), after },
-    ];
-    return { status: 200, body: { ...after, secret }, changes };
+    return { status: 200, body: { ...after, secret }, changes: [{ before, after }] };
   }) satisfies Operation<'webhooks.set'>;
 
   const remove = (async ({ parameters: { project = '' } }) => {
     const before = publicWebhook(project, await find(project), clock.now());
     await open().remove(project);
-    const changes: Change[] = [{ action: 'webhooks.delete', project, before }];
-    return { status: 200, body: { ...before, deleted: true }, changes };
+    return { status: 200, body: { ...before, deleted: true }, changes: [{ before }] };
   }) satisfies Operation<'webhooks.delete'>;
 
   return { 'webhooks.show': show, 'webhooks.set': set, 'webhooks.delete': remove };

@@ -17,9 +17,12 @@ export type Change = {
   /** E-mail address. */
   member?: string;
   /** The fields before it; absent for what it created. */
-  before?: Fields;
+  before?: Fields | undefined;
   after?: Fields;
 };
+
+/** A change as its operation states it: what the request names is left out. */
+export type Made = Omit<Change, 'action'> & { action?: Action };
 
 export type AuditEntry = Change & {
   /** Sorts by time; two changes of one request have different ones. */
