@@ -1,29 +1,18 @@
-import {
-  checked,
-  exactOptional,
-  type Infer,
-  matching,
-  nonEmpty,
-  object,
-  oneOf,
-  parse,
-  string,
-  withDefault,
-} from './support/schema.ts';
+import * as s from './support/schema.ts';
 import { STATE_MODES } from './tables.ts';
 
 /** DynamoDB and S3 accept no shorter names. */
-const Name = checked(string, ({ length }) => length >= 3, 'must have at least 3 characters');
-const WholeNumber = matching(/^[1-9]\d*$/, 'must be a whole number above 0');
+const Name = s.checked(s.string, ({ length }) => length >= 3, 'must have at least 3 characters');
+const WholeNumber = s.matching(/^[1-9]\d*$/, 'must be a whole number above 0');
 
 /** CONTRACT with lib/: the environment variables of the router function. */
-export const RouterEnv = object({
+export const RouterEnv = s.object({
   /** Name of the stage, on every metric. */
-  STAGE: nonEmpty,
+  STAGE: s.nonEmpty,
   /** Stage option `maxSeries`: the dashboard and the function must fold the same models. */
   MAX_SERIES: WholeNumber,
   /** Stage option `corsOrigins`, separated by spaces. */
-  CORS_ORIGINS: withDefault(string, ''),
+  CORS_ORIGINS: s.withDefault(s.string, ''),
   KEYS_TABLE: Name,
   PLANS_TABLE: Name,
   METERS_TABLE: Name,
@@ -32,45 +21,45 @@ export const RouterEnv = object({
   /** Stage option `recordDays`. */
   RECORD_DAYS: WholeNumber,
   /** Stage option `countTokens`. */
-  COUNT_TOKENS: exactOptional(oneOf(['estimate', 'provider'])),
+  COUNT_TOKENS: s.exactOptional(s.oneOf(['estimate', 'provider'])),
   /** Stage option `traceparent`. */
-  TRACEPARENT: withDefault(oneOf(['keep', 'pass']), 'keep'),
+  TRACEPARENT: s.withDefault(s.oneOf(['keep', 'pass']), 'keep'),
   /** Stage option `who`. */
-  WHO: exactOptional(oneOf(['plain', 'hash'])),
+  WHO: s.exactOptional(s.oneOf(['plain', 'hash'])),
   /** Absent if the stage keeps no responses. */
-  ANSWERS_TABLE: exactOptional(Name),
+  ANSWERS_TABLE: s.exactOptional(Name),
   /** Name of the bucket for responses above the size of an item; present with the table. */
-  ANSWERS_BUCKET: exactOptional(Name),
+  ANSWERS_BUCKET: s.exactOptional(Name),
   /** Stage option `replayHours`. */
-  REPLAY_HOURS: exactOptional(WholeNumber),
+  REPLAY_HOURS: s.exactOptional(WholeNumber),
   /** Stage options `state` and `stateDays`. */
-  STATE: exactOptional(oneOf(STATE_MODES)),
-  STATE_DAYS: exactOptional(WholeNumber),
+  STATE: s.exactOptional(s.oneOf(STATE_MODES)),
+  STATE_DAYS: s.exactOptional(WholeNumber),
   /** Name or ARN of the secret whose JSON object holds one credential per field. */
-  UPSTREAM_SECRET: nonEmpty,
+  UPSTREAM_SECRET: s.nonEmpty,
 });
 /** Field of the upstream secret with the key of those hashes. */
 export const WHO_KEY = 'who_key';
-export type RouterEnv = Infer<typeof RouterEnv>;
+export type RouterEnv = s.Infer<typeof RouterEnv>;
 
 /** Field of the upstream secret with the headers of the OTLP collector, in the form of `OTEL_EXPORTER_OTLP_HEADERS`. */
 export const OTLP_HEADERS = 'collector_headers';
 
 /** CONTRACT with lib/: the environment variables of the function that exports records. */
 export const otlpEnv = () =>
-  object({
-    STAGE: nonEmpty,
+  s.object({
+    STAGE: s.nonEmpty,
     /** Stage option `otlpEndpoint`. */
-    ENDPOINT: nonEmpty,
+    ENDPOINT: s.nonEmpty,
     /** Whether the collector's headers are in the upstream secret. */
-    HEADERS: oneOf(['none', 'secret']),
+    HEADERS: s.oneOf(['none', 'secret']),
     /** Of the router. */
-    VERSION: nonEmpty,
-    UPSTREAM_SECRET: nonEmpty,
+    VERSION: s.nonEmpty,
+    UPSTREAM_SECRET: s.nonEmpty,
   });
-export type OtlpEnv = Infer<ReturnType<typeof otlpEnv>>;
+export type OtlpEnv = s.Infer<ReturnType<typeof otlpEnv>>;
 /** @throws Error that names each invalid variable */
-export const readOtlpEnv = (env: unknown): OtlpEnv => parse(otlpEnv(), env, 'The environment');
+export const readOtlpEnv = (env: unknown): OtlpEnv => s.parse(otlpEnv(), env, 'The environment');
 
 /** Who gets alerts; each has a message group in their queue. */
 export const ALERT_FORMS = ['email', 'slack', 'webhook'] as const;
@@ -81,23 +70,23 @@ export const ALERT_WEBHOOK_SECRET = 'signing_secret';
 
 /** CONTRACT with lib/: the environment variables of the function that sends alerts. */
 export const alertsEnv = () =>
-  object({
+  s.object({
     /** Of `ALERT_FORMS`, separated by spaces. */
-    FORMS: nonEmpty,
+    FORMS: s.nonEmpty,
     /** Stage option `alertWebhook`. */
-    WEBHOOK_URL: exactOptional(checked(string, URL.canParse, 'must be a URL')),
+    WEBHOOK_URL: s.exactOptional(s.checked(s.string, URL.canParse, 'must be a URL')),
     /** The alarms' topic, which sends e-mail. */
-    TOPIC: nonEmpty,
-    QUEUE_URL: nonEmpty,
+    TOPIC: s.nonEmpty,
+    QUEUE_URL: s.nonEmpty,
     HISTORY_TABLE: Name,
     /** Stage option `runbookUrl`. */
-    RUNBOOK_URL: nonEmpty,
-    UPSTREAM_SECRET: nonEmpty,
+    RUNBOOK_URL: s.nonEmpty,
+    UPSTREAM_SECRET: s.nonEmpty,
   });
-export type AlertsEnv = Infer<ReturnType<typeof alertsEnv>>;
+export type AlertsEnv = s.Infer<ReturnType<typeof alertsEnv>>;
 /** @throws Error that names each invalid variable */
 export const readAlertsEnv = (env: unknown): AlertsEnv =>
-  parse(alertsEnv(), env, 'The environment');
+  s.parse(alertsEnv(), env, 'The environment');
 
 /** The page that alarms and the console link: docs/operations.md. A fork or a private copy sets the stage option `runbookUrl`. */
 export const DEFAULT_RUNBOOK_URL =
@@ -105,11 +94,11 @@ export const DEFAULT_RUNBOOK_URL =
 
 /** CONTRACT with lib/: the environment variables of the admin function. A function, which the router's bundle leaves out. */
 export const adminEnv = () =>
-  object({
+  s.object({
     /** Name of the stage, on every metric. */
-    STAGE: nonEmpty,
+    STAGE: s.nonEmpty,
     /** Stage option `state`, which the doctor shows. */
-    STATE: exactOptional(oneOf(STATE_MODES)),
+    STATE: s.exactOptional(s.oneOf(STATE_MODES)),
     KEYS_TABLE: Name,
     PLANS_TABLE: Name,
     PROJECTS_TABLE: Name,
@@ -117,44 +106,45 @@ export const adminEnv = () =>
     RECORDS_TABLE: Name,
     HISTORY_TABLE: Name,
     /** The secret with the providers' credentials, for the doctor's calls. */
-    UPSTREAM_SECRET: nonEmpty,
+    UPSTREAM_SECRET: s.nonEmpty,
     /** Files of the console, from the folder of the code. Absent if the stage has no console. */
-    CONSOLE_FILES: exactOptional(nonEmpty),
+    CONSOLE_FILES: s.exactOptional(s.nonEmpty),
     /** Folder of script and style in the page's addresses: a path of the REST API that streams. @default `dashboard` */
-    CONSOLE_FOLDER: exactOptional(nonEmpty),
+    CONSOLE_FOLDER: s.exactOptional(s.nonEmpty),
     /** Host of the managed login, and the client that the page is. */
-    SIGN_IN_DOMAIN: exactOptional(nonEmpty),
-    SIGN_IN_CLIENT: exactOptional(nonEmpty),
+    SIGN_IN_DOMAIN: s.exactOptional(s.nonEmpty),
+    SIGN_IN_CLIENT: s.exactOptional(s.nonEmpty),
     /** Id of the pool of the console's users. */
-    USER_POOL: exactOptional(nonEmpty),
+    USER_POOL: s.exactOptional(s.nonEmpty),
     /** Base address for callers, in the console's code. Absent: the REST API. */
-    CALLER_URL: exactOptional(checked(string, URL.canParse, 'must be a URL')),
+    CALLER_URL: s.exactOptional(s.checked(s.string, URL.canParse, 'must be a URL')),
     /** Stage option `runbookUrl`, which the console links. */
-    RUNBOOK_URL: exactOptional(checked(string, URL.canParse, 'must be a URL')),
+    RUNBOOK_URL: s.exactOptional(s.checked(s.string, URL.canParse, 'must be a URL')),
   });
-export type AdminEnv = Infer<ReturnType<typeof adminEnv>>;
+export type AdminEnv = s.Infer<ReturnType<typeof adminEnv>>;
 
 /** CONTRACT with lib/: the environment variables of the function that streams the console's files; as the admin function's. */
 export const consoleEnv = () =>
-  object({
-    STAGE: nonEmpty,
-    CONSOLE_FILES: nonEmpty,
-    SIGN_IN_DOMAIN: nonEmpty,
-    SIGN_IN_CLIENT: nonEmpty,
+  s.object({
+    STAGE: s.nonEmpty,
+    CONSOLE_FILES: s.nonEmpty,
+    SIGN_IN_DOMAIN: s.nonEmpty,
+    SIGN_IN_CLIENT: s.nonEmpty,
   });
-export type ConsoleEnv = Infer<ReturnType<typeof consoleEnv>>;
+export type ConsoleEnv = s.Infer<ReturnType<typeof consoleEnv>>;
 /** @throws Error that names each invalid variable */
 export const readConsoleEnv = (env: unknown): ConsoleEnv =>
-  parse(consoleEnv(), env, 'The environment');
+  s.parse(consoleEnv(), env, 'The environment');
 
 type Variables = Record<string, string | undefined>;
 
 /** @throws Error that names every missing or invalid variable */
 export const readRouterEnv = (env: Variables): RouterEnv =>
-  parse(RouterEnv, env, 'The environment');
+  s.parse(RouterEnv, env, 'The environment');
 
 /** @throws Error that names every missing or invalid variable */
-export const readAdminEnv = (env: Variables): AdminEnv => parse(adminEnv(), env, 'The environment');
+export const readAdminEnv = (env: Variables): AdminEnv =>
+  s.parse(adminEnv(), env, 'The environment');
 
 const HTTP_ENDPOINT = /^(?<host>.+):(?<port>\d{1,5})$/;
 

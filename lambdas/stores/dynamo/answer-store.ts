@@ -1,14 +1,5 @@
 import { sha256Of } from '../../support/bytes.ts';
-import {
-  boolean,
-  exactOptional,
-  type Infer,
-  number,
-  object,
-  oneOf,
-  readIfValid,
-  string,
-} from '../../support/schema.ts';
+import * as s from '../../support/schema.ts';
 import type {
   AnswerClaim,
   AnswerEntry,
@@ -21,24 +12,24 @@ import type { Item } from './dynamo-client.ts';
 import { type Condition, expiring, type Write } from './item-write.ts';
 import { createTable, type Table, type TableOptions } from './table.ts';
 
-const StoredEntry = object({
-  owner: string,
-  requestId: string,
-  route: string,
-  model: string,
-  bodyHash: string,
-  startedAt: number,
-  leaseUntil: number,
-  expiresAt: number,
+const StoredEntry = s.object({
+  owner: s.string,
+  requestId: s.string,
+  route: s.string,
+  model: s.string,
+  bodyHash: s.string,
+  startedAt: s.number,
+  leaseUntil: s.number,
+  expiresAt: s.number,
   /** Absent while the request runs. */
-  kind: exactOptional(oneOf(['stream', 'whole'])),
-  isEmpty: exactOptional(boolean),
+  kind: s.exactOptional(s.oneOf(['stream', 'whole'])),
+  isEmpty: s.exactOptional(s.boolean),
   /** The compressed body in base64; absent if it is in the body store. */
-  content: exactOptional(string),
+  content: s.exactOptional(s.string),
   /** SHA-256 of a body in the body store, hex. */
-  digest: exactOptional(string),
+  digest: s.exactOptional(s.string),
 });
-type StoredEntry = Infer<typeof StoredEntry>;
+type StoredEntry = s.Infer<typeof StoredEntry>;
 
 /**
  * The conditional writes of an entry. Each is a no-op when repeated:
@@ -71,16 +62,13 @@ const RUNNING_LIFE_MS = 3_600_000;
 const MAX_ITEM_BODY = 290_000;
 
 /** What a removal takes of an entry, which has no `content`. */
-const ENTRY = [
-  ...['owner', 'requestId', 'route', 'model', 'bodyHash', 'startedAt', 'leaseUntil', 'expiresAt'],
-  ...['kind', 'isEmpty', 'digest'],
-];
+const ENTRY = Object.keys(StoredEntry.shape).filter((name) => name !== 'content');
 
 const bodyName = (id: string, owner: string): string => `${id}/${owner}`;
 
 /** Undefined if the entry was released, is expired, or does not exist. */
 const parseItem = (item: Item | undefined, now: number): StoredEntry | undefined => {
-  const entry = readIfValid(StoredEntry, item);
+  const entry = s.readIfValid(StoredEntry, item);
   return entry && entry.expiresAt > now ? entry : undefined;
 };
 
@@ -195,15 +183,11 @@ export const createDynamoAnswerStore = ({
       });
       return applied || item?.owner === claim.owner;
     },
-    reassign: async (id, owner, { requestId, startedAt }) => {
-      const write = { set: { requestId, startedAt }, conditions: [ownedBy(owner), RUNNING] };
-      return await table.applies(id, write);
-    },
+    reassign: (id, owner, { requestId, startedAt }) =>
+      table.applies(id, { set: { requestId, startedAt }, conditions: [ownedBy(owner), RUNNING] }),
     find: async (id, now) => readEntry(id, await table.read(id), now),
-    renew: async (id, owner, leaseUntil) => {
-      const write = { set: { leaseUntil }, conditions: [ownedBy(owner), RUNNING] };
-      return await table.applies(id, write);
-    },
+    renew: (id, owner, leaseUntil) =>
+      table.applies(id, { set: { leaseUntil }, conditions: [ownedBy(owner), RUNNING] }),
     finish: createFinish(table, bodies),
     release: removing([RUNNING]),
   };

@@ -10,7 +10,6 @@ import {
   type HistoryProgress,
   type HistoryStore,
   type RowPlace,
-  type UsageRow,
 } from '../history-store.ts';
 import type { RouterStores } from '../router-stores.ts';
 import { asSeen, type Condition, expiring, replacing } from './item-write.ts';
@@ -29,25 +28,21 @@ const sumsKey = (of: DaySums['of'], day: string): string => `s|${of}|${day}`;
 const correctionsKey = (day: string): string => `u|${day}`;
 const LAST = '~';
 
-const progressKey = (projectId: string): ItemKey => ({
+const progressKey = (projectId: string, sort: 'folded' | 'metrics' = 'folded'): ItemKey => ({
   partition: partitionOf(projectId, 'progress'),
-  sort: 'folded',
-});
-const totalKey = (projectId: string): ItemKey => ({
-  partition: partitionOf(projectId, 'progress'),
-  sort: 'metrics',
+  sort,
 });
 
 /** For `set`: what belongs to a UTC day expires. */
 export const expiryOf = (day: string) => expiring(Date.parse(day) + HISTORY_DAYS * DAY_MS);
 
-/** Written by this store only. */
-const rowIn = (item: Item): UsageRow => JSON.parse(String(item.entry)) as UsageRow;
-const settledIn = ({ settled }: Item): FoldedRow['settled'] =>
-  settled === undefined ? undefined : (JSON.parse(String(settled)) as FoldedRow['settled']);
+/** Written by this store only, as what is settled. */
+const entryIn = <Entry>(item: Item): Entry => JSON.parse(String(item.entry)) as Entry;
+const settledIn = <Settled>({ settled }: Item): Settled | undefined =>
+  settled === undefined ? undefined : (JSON.parse(String(settled)) as Settled);
 /** An older version of the router has written neither `version` nor `settled`. */
 const foldedIn = (item: Item): FoldedRow => ({
-  row: rowIn(item),
+  row: entryIn(item),
   entries: Number(item.entries),
   settled: settledIn(item),
   version: Number(item.version ?? 0),
@@ -55,14 +50,9 @@ const foldedIn = (item: Item): FoldedRow => ({
 const progressIn = (item: Item): HistoryProgress => ({
   closedDay: String(item.closedDay),
   foldedAt: Number(item.foldedAt),
-  settled:
-    item.settled === undefined
-      ? {}
-      : (JSON.parse(String(item.settled)) as HistoryProgress['settled']),
+  settled: settledIn(item) ?? {},
   summedFrom: item.summedAt === item.foldedAt ? String(item.summedFrom) : undefined,
 });
-/** Sums and closed periods are written by this store only, too. */
-const entryIn = <Entry>(item: Item): Entry => JSON.parse(String(item.entry)) as Entry;
 
 const sortOf = ({ day, keyId, model }: RowPlace): string => `${dayKey(day)}|${keyId}|${model}`;
 /** What belongs to a project's UTC day. */
@@ -83,13 +73,15 @@ const entrySet = (entry: object, day: string) => ({
 const succeeding = (version: number): Condition =>
   asSeen('version', version === 1 ? undefined : version - 1);
 
-/** The entries of days that have their place by day. */
+/** The entries of days that have their place by day; from the key `first` on. */
 async function* entriesIn<Entry>(
   table: Table,
   { projectId, from, to }: Omit<DayRange, 'after'>,
   keyOf: (day: string) => string,
+  first = keyOf(from),
 ): AsyncGenerator<Entry[], void, void> {
-  const bounds = { from: keyOf(from), to: keyOf(to) + LAST };
+  const bounds = { from: first, to: keyOf(to) + LAST };
+  if (bounds.from > bounds.to) return;
   for (const month of monthsBetween(from, to)) {
     const range = { partition: partitionOf(projectId, month), ...bounds, attribute: 'entry' };
     for await (const items of table.range(range)) yield items.map(entryIn<Entry>);
@@ -99,20 +91,11 @@ async function* entriesIn<Entry>(
 export const createDynamoHistoryReader = (options: TableOptions): RouterStores['history'] => {
   const table = createTable(options);
   return {
-    readRows: async function* ({ projectId, from, to, after }) {
-      const isAfter = after !== undefined && after.day >= from;
-      const bounds = {
-        // The next text in order.
-        from: isAfter ? `${sortOf(after)}\0` : dayKey(from),
-        to: dayKey(to) + LAST,
-      };
-      if (bounds.from > bounds.to) return;
-      for (const month of monthsBetween(isAfter ? after.day : from, to)) {
-        const partition = partitionOf(projectId, month);
-        const range = { partition, ...bounds, attribute: 'entry' };
-        for await (const items of table.range(range)) yield items.map(rowIn);
-      }
-    },
+    readRows: ({ after, ...range }) =>
+      after === undefined || after.day < range.from
+        ? entriesIn(table, range, dayKey)
+        : // The next text in order.
+          entriesIn(table, { ...range, from: after.day }, dayKey, `${sortOf(after)}\0`),
     readSpent: (range, dimension) => entriesIn(table, range, (day) => spentKey(dimension, day)),
     readSums: (range, of) => entriesIn(table, range, (day) => sumsKey(of, day)),
     readCorrections: (range) => entriesIn(table, range, correctionsKey),
@@ -161,8 +144,8 @@ export const createDynamoHistoryStore = (options: TableOptions): HistoryStore =>
       const partition = partitionOf(projectId, monthOf(day));
       for await (const items of table.range({ partition, ...bounds })) yield items.map(foldedIn);
     },
-    putFolded: async ({ row, entries, settled, version }) => {
-      return table.applies(placeOf(row, sortOf(row)), {
+    putFolded: async ({ row, entries, settled, version }) =>
+      table.applies(placeOf(row, sortOf(row)), {
         // A closed row is not continued.
         ...replacing({
           ...entrySet(row, row.day),
@@ -170,15 +153,15 @@ export const createDynamoHistoryStore = (options: TableOptions): HistoryStore =>
         }),
         conditions: [succeeding(version)],
         returns: 'NONE',
-      });
-    },
+      }),
     findSpent: (projectId, day, dimension) => find(spentPlace({ projectId, day }, dimension)),
     putSpent: (spent) => putSumsAt(spentPlace(spent, spent.dimension), spent, spent.day),
     findMetrics: (projectId, day) => find(metricsPlace({ projectId, day })),
     putMetrics: (metrics) => putSumsAt(metricsPlace(metrics), metrics, metrics.day),
     readMetrics: (range) => entriesIn(table, range, metricsKey),
-    findTotalMetrics: (projectId) => find(totalKey(projectId)),
-    putTotalMetrics: (total) => putSumsAt(totalKey(total.projectId), total, total.through),
+    findTotalMetrics: (projectId) => find(progressKey(projectId, 'metrics')),
+    putTotalMetrics: (total) =>
+      putSumsAt(progressKey(total.projectId, 'metrics'), total, total.through),
     putPeriod: async (closed) => {
       const { projectId, meterId, period } = closed;
       const month = monthOf(period);

@@ -1,15 +1,6 @@
 import { listOf } from '../../support/async-lists.ts';
 import { isEmpty, omitUndefined } from '../../support/objects.ts';
-import {
-  boolean,
-  exactOptional,
-  list,
-  number,
-  object,
-  oneOf,
-  readIfValid,
-  string,
-} from '../../support/schema.ts';
+import * as s from '../../support/schema.ts';
 import { KEYS_BY_PROJECT, PARTITION_KEY } from '../../tables.ts';
 import type { KeyChange, KeyRecord, KeyStore } from '../key-store.ts';
 import type { RouterStores } from '../router-stores.ts';
@@ -19,28 +10,28 @@ import { isUnderstood } from './needs.ts';
 import { StoredPolicy } from './plan-store.ts';
 import { createTable, type Item, type TableOptions } from './table.ts';
 
-const Limits = object({
-  rpm: exactOptional(number),
-  quota: exactOptional(number),
-  concurrency: exactOptional(number),
-  models: exactOptional(list(string)),
-  require: exactOptional(StoredPolicy),
-  budgets: exactOptional(list(string)),
+const Limits = s.object({
+  rpm: s.exactOptional(s.number),
+  quota: s.exactOptional(s.number),
+  concurrency: s.exactOptional(s.number),
+  models: s.exactOptional(s.list(s.string)),
+  require: s.exactOptional(StoredPolicy),
+  budgets: s.exactOptional(s.list(s.string)),
 });
-const Restrictions = object({ ...Limits.shape, paused: exactOptional(boolean) });
+const Restrictions = s.object({ ...Limits.shape, paused: s.exactOptional(s.boolean) });
 
-const StoredKey = object({
-  [PARTITION_KEY]: string,
-  keyId: string,
-  projectId: string,
-  planId: string,
-  meterId: string,
-  start: string,
-  name: exactOptional(string),
-  status: oneOf(['active', 'paused', 'revoked']),
-  createdAt: number,
-  expiresAt: exactOptional(number),
-  replacedBy: exactOptional(string),
+const StoredKey = s.object({
+  [PARTITION_KEY]: s.string,
+  keyId: s.string,
+  projectId: s.string,
+  planId: s.string,
+  meterId: s.string,
+  start: s.string,
+  name: s.exactOptional(s.string),
+  status: s.oneOf(['active', 'paused', 'revoked']),
+  createdAt: s.number,
+  expiresAt: s.exactOptional(s.number),
+  replacedBy: s.exactOptional(s.string),
   // A later version may write them as attributes: with `needs`, because 0.1.0 does not know them.
   ...Limits.shape,
 });
@@ -71,7 +62,7 @@ const PAUSED = '"paused":true';
 const restrictionsIn = (text: string): ReturnType<typeof Restrictions> | undefined => {
   try {
     const given: unknown = JSON.parse(text);
-    const read = readIfValid(Restrictions, given);
+    const read = s.readIfValid(Restrictions, given);
     return read && Object.keys(Object(given)).every((name) => name in Restrictions.shape)
       ? read
       : undefined;
@@ -82,7 +73,7 @@ const restrictionsIn = (text: string): ReturnType<typeof Restrictions> | undefin
 
 /** Undefined if it is not valid. */
 const readStored = (item: Item): KeyRecord | undefined => {
-  const stored = isUnderstood(item) ? readIfValid(StoredKey, item) : undefined;
+  const stored = isUnderstood(item) ? s.readIfValid(StoredKey, item) : undefined;
   if (!stored) return undefined;
   const { [PARTITION_KEY]: hash, ...record } = stored;
   const [planId = '', ...rest] = record.planId.split(SEPARATOR);
@@ -184,21 +175,19 @@ export const createDynamoKeyStore = (options: TableOptions): KeyStore => {
       }
       throw new StoreUnavailable('The key changed faster than it could be read.');
     },
-    revokeKey: async (hash) => {
-      return table.applies(hash, {
+    revokeKey: async (hash) =>
+      table.applies(hash, {
         set: { status: 'revoked' },
         conditions: [['keyId', 'is present']],
-      });
-    },
-    replaceKey: async (hash, { replacedBy, expiresAt }) => {
-      return table.applies(hash, {
+      }),
+    replaceKey: async (hash, { replacedBy, expiresAt }) =>
+      table.applies(hash, {
         set: { replacedBy, expiresAt },
         conditions: [
           ['status', '=', 'active'],
           ['planId', 'lacks', PAUSED],
           ['expiresAt', '>= or absent', expiresAt],
         ],
-      });
-    },
+      }),
   };
 };

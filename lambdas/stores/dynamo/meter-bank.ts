@@ -73,11 +73,7 @@ const budgetNamesIn = (item: Item): string[] =>
   Object.keys(item).filter((name) => /^b\d+:/.test(name));
 
 /** Grants to a shard that its counts, when it joins an epoch, allow to take back. */
-const excessIn = (
-  root: Item,
-  shard: number,
-  item: Item,
-): { counter: string; count: number; excess: number }[] => {
+const excessIn = (root: Item, shard: number, item: Item) => {
   const prefix = grantedName(shard, '');
   return Object.keys(root)
     .filter((name) => name.startsWith(prefix))

@@ -77,9 +77,8 @@ const createTry = (parts: AttemptParts) => {
   const onAdmitted = (
     entry: LedgerEntry,
     { item, applied }: WriteResult,
-    reservation: Reservation,
+    { requestId, now }: Reservation,
   ) => {
-    const { requestId, now } = reservation;
     // The mark of a write that was not applied is that of a copy.
     entry.mayBeDuplicated ||= !applied;
     entry.mayHoldUnit = true;

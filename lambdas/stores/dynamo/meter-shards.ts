@@ -180,11 +180,7 @@ export const periodNamesIn = (item: Item, period: string): string[] =>
       name.replace(/^(?:a|g\d+:|b\d+:)/, '') === periodName(period),
   );
 
-export const readShards = (
-  table: Pick<Table, 'read'>,
-  meterId: string,
-  { shards }: Layout,
-): Promise<(Item | undefined)[]> =>
+export const readShards = (table: Pick<Table, 'read'>, meterId: string, { shards }: Layout) =>
   Promise.all(Array.from({ length: shards }, (_, n) => table.read(itemKey(meterId, n + 1))));
 
 /** Reads all items of a meter, the root first. */

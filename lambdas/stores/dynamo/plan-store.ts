@@ -1,12 +1,4 @@
-import {
-  exactOptional,
-  list,
-  number,
-  object,
-  oneOf,
-  readIfValid,
-  string,
-} from '../../support/schema.ts';
+import * as s from '../../support/schema.ts';
 import { PARTITION_KEY, STATE_MODES } from '../../tables.ts';
 import {
   isSamePlan,
@@ -24,27 +16,27 @@ import { isUnderstood, NEEDS } from './needs.ts';
 import { createTable, type Item, type TableOptions } from './table.ts';
 
 /** Of plans and keys. */
-export const StoredPolicy = object({
-  region: exactOptional(list(string)),
-  retention: exactOptional(list(string)),
+export const StoredPolicy = s.object({
+  region: s.exactOptional(s.list(s.string)),
+  retention: s.exactOptional(s.list(s.string)),
 });
 
-const StoredPlan = object({
-  [PARTITION_KEY]: string,
-  rpm: number,
-  quota: number,
-  period: oneOf(['hour', 'day', 'month']),
-  concurrency: exactOptional(number),
-  models: exactOptional(list(string)),
-  replay: exactOptional(oneOf(REPLAY_MODES)),
-  state: exactOptional(oneOf(STATE_MODES)),
-  require: exactOptional(StoredPolicy),
-  loops: exactOptional(oneOf(LOOP_MODES)),
-  max_wait_ms: exactOptional(number),
-  priority: exactOptional(oneOf(PRIORITIES)),
-  weight: exactOptional(number),
+const StoredPlan = s.object({
+  [PARTITION_KEY]: s.string,
+  rpm: s.number,
+  quota: s.number,
+  period: s.oneOf(['hour', 'day', 'month']),
+  concurrency: s.exactOptional(s.number),
+  models: s.exactOptional(s.list(s.string)),
+  replay: s.exactOptional(s.oneOf(REPLAY_MODES)),
+  state: s.exactOptional(s.oneOf(STATE_MODES)),
+  require: s.exactOptional(StoredPolicy),
+  loops: s.exactOptional(s.oneOf(LOOP_MODES)),
+  max_wait_ms: s.exactOptional(s.number),
+  priority: s.exactOptional(s.oneOf(PRIORITIES)),
+  weight: s.exactOptional(s.number),
   /** Incremented by every write; absent in plans of version 0.1.0. */
-  revision: exactOptional(number),
+  revision: s.exactOptional(s.number),
 });
 
 /** Releases that know no `require` would send requests anywhere. */
@@ -52,7 +44,7 @@ const NEEDED = ['require'];
 
 /** Undefined if a later version wrote what this one does not understand. */
 const readStored = (item: Item) =>
-  isUnderstood(item, NEEDED) ? readIfValid(StoredPlan, item) : undefined;
+  isUnderstood(item, NEEDED) ? s.readIfValid(StoredPlan, item) : undefined;
 
 /** @throws UnreadableItem */
 const readPlan = (item: Item): Plan => {

@@ -133,11 +133,7 @@ export const createDynamoRecordWriter = ({
     Date.parse(day) + (days + 1) * DAY_MS;
 
   type Put = { sort: string; revision?: number; expiresAt: number };
-  const put = async (
-    partition: string,
-    entry: object,
-    { sort, revision = 1, expiresAt }: Put,
-  ): Promise<void> => {
+  const put = async (partition: string, entry: object, { sort, revision = 1, expiresAt }: Put) => {
     await table.apply(
       { partition, sort },
       {
@@ -150,11 +146,7 @@ export const createDynamoRecordWriter = ({
   };
 
   /** By the days to which a request may belong. */
-  const findIn = async <Entry>(
-    projectId: string,
-    id: string,
-    shard: number | typeof REFUSED,
-  ): Promise<Entry | undefined> => {
+  const findIn = async <Entry>(projectId: string, id: string, shard: number | typeof REFUSED) => {
     const startedAt = requestTimeOf(id);
     if (startedAt === undefined) return undefined;
     for (const day of daysOf(startedAt)) {

@@ -1,39 +1,29 @@
-import {
-  boolean,
-  exactOptional,
-  type Infer,
-  list,
-  number,
-  object,
-  readIfValid,
-  string,
-} from '../../support/schema.ts';
+import * as s from '../../support/schema.ts';
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { BodyStore } from '../answer-store.ts';
 import type { ResponseStore, StoredResponse } from '../response-store.ts';
 import { expiring } from './item-write.ts';
 import { createTable, type Item, type TableOptions } from './table.ts';
 
-const StoredItem = object({
-  before: list(string),
-  expiresAt: number,
-  leaseUntil: exactOptional(number),
-  endedAt: exactOptional(number),
-  hasBegun: exactOptional(boolean),
-  isBackground: boolean,
-  isStream: boolean,
-  pieces: exactOptional(number),
+const StoredItem = s.object({
+  before: s.list(s.string),
+  expiresAt: s.number,
+  leaseUntil: s.exactOptional(s.number),
+  endedAt: s.exactOptional(s.number),
+  hasBegun: s.exactOptional(s.boolean),
+  isBackground: s.boolean,
+  isStream: s.boolean,
+  pieces: s.exactOptional(s.number),
   /** Compressed bodies in base64; absent if they are in the body store. */
-  input: exactOptional(string),
-  response: exactOptional(string),
+  input: s.exactOptional(s.string),
+  response: s.exactOptional(s.string),
 });
-type StoredItem = Infer<typeof StoredItem>;
+type StoredItem = s.Infer<typeof StoredItem>;
 
 /** What a removal takes. */
-const PARTS = [
-  ...['before', 'leaseUntil', 'endedAt', 'hasBegun', 'isBackground', 'isStream'],
-  ...['input', 'response'],
-];
+const PARTS = Object.keys(StoredItem.shape).filter(
+  (name) => !['expiresAt', 'pieces'].includes(name),
+);
 /** Later than each lease: the owner of a response ends it at any time. */
 const ANY_TIME = Number.MAX_SAFE_INTEGER;
 
@@ -48,7 +38,7 @@ const nameOf = (key: string, part: string | number): string => `responses/${key}
 const encode = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 
 const parseItem = (item: Item | undefined, now: number): StoredItem | undefined => {
-  const stored = readIfValid(StoredItem, item);
+  const stored = s.readIfValid(StoredItem, item);
   return stored && stored.expiresAt > now ? stored : undefined;
 };
 
@@ -135,13 +125,12 @@ export const createDynamoResponseStore = ({ bodies, ...options }: Options): Resp
       const stored = parseItem(await table.read(key), now);
       return stored && readStored(key, stored);
     },
-    renew: async (key, { leaseUntil, pieces }) => {
-      return table.applies(key, {
+    renew: async (key, { leaseUntil, pieces }) =>
+      table.applies(key, {
         set: { leaseUntil, hasBegun: true, pieces },
         conditions: [['leaseUntil', 'is present']],
         returns: 'NONE',
-      });
-    },
+      }),
     end: async ({ key, expiresAt }, bytes, { now, deadAt = ANY_TIME }) => {
       const name = nameOf(key, 'response');
       const response = await put(name, bytes, MAX_BODY, expiresAt);

@@ -51,11 +51,7 @@ export const createRouterStores = (parts: Options): RouterStores => {
 };
 
 /** Opens the store of responses that callers read and continue; only the router's bundle has it, in a late part. */
-export const openDynamoResponses = ({
-  client,
-  tableNames: { answers },
-  bodies,
-}: Options): RouterStores['openResponses'] =>
+export const openDynamoResponses = ({ client, tableNames: { answers }, bodies }: Options) =>
   answers === undefined
     ? undefined
     : () => createDynamoResponseStore({ client, tableName: answers, bodies });

@@ -13,8 +13,6 @@ import type { Write } from './item-write.ts';
 
 export type { Item, RangeQuery };
 
-type Page = DynamoCalls['Scan']['output'];
-
 /** Key of an item: the partition, and in a sorted table the sort key as well. */
 export type ItemKey = string | { partition: string; sort: string };
 
@@ -132,7 +130,7 @@ const applyWrite = async (
 /** Reads and conditional writes of one table; the only code that calls DynamoDB. @throws StoreUnavailable */
 export const createTable = (options: TableOptions): Table => {
   const { client, tableName } = options;
-  async function* pages(page: (from: Item | undefined) => Promise<Page>) {
+  async function* pages(page: (from: Item | undefined) => Promise<DynamoCalls['Scan']['output']>) {
     let next: Item | undefined;
     do {
       const { output } = await send(client, () => page(next));

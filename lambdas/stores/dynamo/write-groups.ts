@@ -32,11 +32,7 @@ export const createGroups = <Member>(parts: {
   const { atOnce, sendOne, sendAll, roomIn } = parts;
   const queues = new Map<string, Queue<Member>>();
 
-  const track = (
-    name: string,
-    queue: Queue<Member>,
-    write: Promise<WriteResult>,
-  ): Promise<WriteResult> => {
+  const track = (name: string, queue: Queue<Member>, write: Promise<WriteResult>) => {
     const end = (result?: WriteResult) => {
       queue.inFlight.delete(write);
       queue.item = result?.item;

@@ -1,11 +1,4 @@
-import {
-  exactOptional,
-  number,
-  object,
-  oneOf,
-  readIfValid,
-  string,
-} from '../../../support/schema.ts';
+import * as s from '../../../support/schema.ts';
 import { TTL_ATTRIBUTE } from '../../../tables.ts';
 import { type Budget, type BudgetStore, type Hold, limitOf } from '../../budget-store.ts';
 
@@ -19,22 +12,22 @@ const MAX_TRIES = 16;
 /** The item that lists all budgets: an attribute of JSON for each. */
 const LIST = 'budgets';
 
-const Stored = object({
-  period: oneOf(['hour', 'day', 'month', 'total']),
-  name: string,
-  project: exactOptional(string),
-  max: number,
-  setBy: string,
-  setAt: number,
-  since: exactOptional(number),
-  isPaused: exactOptional(oneOf([true, false])),
+const Stored = s.object({
+  period: s.oneOf(['hour', 'day', 'month', 'total']),
+  name: s.string,
+  project: s.exactOptional(s.string),
+  max: s.number,
+  setBy: s.string,
+  setAt: s.number,
+  since: s.exactOptional(s.number),
+  isPaused: s.exactOptional(s.oneOf([true, false])),
 });
 
 const readStored = (item: Item | undefined, name: string): Budget | undefined => {
   const text = item?.[name];
   const [scope = '', ...id] = name.split('/');
   if (typeof text !== 'string' || id.length === 0) return undefined;
-  const stored = readIfValid(Stored, JSON.parse(text));
+  const stored = s.readIfValid(Stored, JSON.parse(text));
   return stored && { isPaused: false, ...stored, scope, id: id.join('/') };
 };
 

@@ -88,11 +88,7 @@ export const createCountedMeters = (meters: Verbs, table: Table) => {
     };
 
   /** Of all budgets or of none. */
-  const changeLease = async (
-    unit: LeasedUnit,
-    nanos: number,
-    now: number,
-  ): Promise<BudgetRefusal | undefined> => {
+  const changeLease = async (unit: LeasedUnit, nanos: number, now: number) => {
     const { lease } = unit;
     const before = lease.nanos;
     const to = leaseAfter(lease, nanos);

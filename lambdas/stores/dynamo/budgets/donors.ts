@@ -25,10 +25,7 @@ type Asker = RoomQuery & {
 };
 
 /** Whether another shard of the borrower's meter has room: the request can move there with fewer writes than dollars can here. */
-const hasSibling = (
-  shares: Share[],
-  { borrower: { key }, needed, marksPerItem }: RoomQuery,
-): boolean => {
+const hasSibling = (shares: Share[], { borrower: { key }, needed, marksPerItem }: RoomQuery) => {
   const shards = key.slice(0, key.lastIndexOf('/') + 1);
   const isSibling = (share: Share) => share.key !== key && share.key.startsWith(shards);
   return (

@@ -3,7 +3,7 @@ import type { LeasedUnit, Reservation, ReserveResult } from '../../meter-store.t
 import { itemKey } from '../meter-item.ts';
 import type { Place } from '../meter-shards.ts';
 import type { Item, WriteResult } from '../table.ts';
-import { type Found, isLacking, type LeaseParts, type Leases, leastOf } from './leases.ts';
+import { isLacking, type LeaseParts, type Leases, leastOf } from './leases.ts';
 import type { Borrower } from './transfers.ts';
 import { createTurns } from './turns.ts';
 
@@ -65,10 +65,7 @@ export const createLeaseAttempts = (parts: {
   const inTurn = createTurns();
 
   /** Room for the lease of a request, or for the least; undefined: the item has it. */
-  const roomFor = async (
-    unit: LeasedReservation,
-    borrower: Borrower,
-  ): Promise<Found | undefined> => {
+  const roomFor = async (unit: LeasedReservation, borrower: Borrower) => {
     const { lease, now } = unit;
     lease.nanos = leases.sizeIn(borrower.item, lease);
     const { nanos: needed } = lease;
@@ -80,12 +77,7 @@ export const createLeaseAttempts = (parts: {
     return roomFor(unit, borrower);
   };
 
-  const seekRoom = async (
-    unit: LeasedReservation,
-    place: Place,
-    key: string,
-    seen: Tried,
-  ): Promise<Tried> => {
+  const seekRoom = async (unit: LeasedReservation, place: Place, key: string, seen: Tried) => {
     const { lease } = unit;
     let tried = seen;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {

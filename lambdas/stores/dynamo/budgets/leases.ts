@@ -26,11 +26,7 @@ export type LeaseParts = { grants: Grants; past: string[] };
 export type Found = LeaseParts | { item: Item | undefined } | { refusal: BudgetRefusal };
 
 /** Whether a budget has too little room in the item for so many nanos more, also with what the write was to receive. */
-export const isLacking = (
-  item: Item | undefined,
-  { holds, nanos }: Lease,
-  grants: Grants = [],
-): boolean =>
+export const isLacking = (item: Item | undefined, { holds, nanos }: Lease, grants: Grants = []) =>
   holds.some((hold, index) => {
     const { seen, to } = grants[index] ?? { seen: 0, to: 0 };
     // Another request has received it.
@@ -202,11 +198,7 @@ export const createLeases = ({
       return refusal;
     },
     /** Runs a settlement until the unit is settled, whichever of its leases the item has. */
-    settleUncertain: async (
-      unit: LeasedUnit,
-      key: string,
-      settle: () => Promise<unknown>,
-    ): Promise<void> => {
+    settleUncertain: async (unit: LeasedUnit, key: string, settle: () => Promise<unknown>) => {
       for (let tries = 0; tries < MAX_TRIES; tries += 1) {
         const leased = leasedBy(await table.read(key), unit);
         if (leased !== undefined) unit.lease.nanos = leased;

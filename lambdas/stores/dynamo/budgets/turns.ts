@@ -1,6 +1,5 @@
 import type { BudgetRefusal, Lease } from '../../budget-store.ts';
 
-type Seeker = { key: string; needed: number };
 /** Of one budget: the end of its last turn, and the last refusals by item. */
 type Queue = {
   last: Promise<unknown>;
@@ -26,7 +25,7 @@ export const createTurns = () => {
   /** `hasWaited`: the item may have changed since. */
   return async <Found extends { refusal?: BudgetRefusal | undefined }>(
     lease: Lease,
-    { key, needed }: Seeker,
+    { key, needed }: { key: string; needed: number },
     seek: (hasWaited: boolean) => Promise<Found>,
   ): Promise<Found | { refusal: BudgetRefusal }> => {
     const name = nameOf(lease);
