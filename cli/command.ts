@@ -1,5 +1,5 @@
 import { namesIn, OPERATIONS, type OperationName } from '../lambdas/operations.ts';
-import { type AdminRequest, requestFor } from './admin-client.ts';
+import { requestFor } from './admin-client.ts';
 import { usageError } from './cli-error.ts';
 import type { Connection, Env } from './connection.ts';
 import type { OptionName, Options } from './read-arguments.ts';
@@ -72,10 +72,7 @@ export type Command = {
 };
 
 /** The request of a command; undefined if it asks for more than one. @throws CliError 2 on invalid input */
-export const requestOf = async (
-  command: Command,
-  input: CommandInput,
-): Promise<AdminRequest | undefined> => {
+export const requestOf = async (command: Command, input: CommandInput) => {
   const { operation: asked, operands = {}, options: names = [], needs = [] } = command;
   const { options, now } = input;
   const operation = typeof asked === 'function' ? asked(input) : asked;

@@ -102,10 +102,9 @@ const unreachable = (error: unknown): CliError => {
 
 /** Checks endpoints, clock, quotas, catalog, secret, tables and, unless `--no-calls`, every target. */
 export const runDoctor = async (
-  connection: Connection,
+  { send, addresses, checkQuotas }: Connection,
   { now, options, expect }: Pick<CommandInput, 'now' | 'options' | 'expect'>,
 ): Promise<Check[]> => {
-  const { send, addresses, checkQuotas } = connection;
   const startedAt = performance.now();
   const endpoints = Object.entries(addresses).map(([name, url]) => checkEndpoint(name, url));
   const [found, quotas, answer] = await Promise.all([

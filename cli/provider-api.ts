@@ -7,11 +7,7 @@ const MAX_PAGES = 500;
 
 export type Api = { baseUrl: string; headers: Record<string, string> };
 
-const get = async <T>(
-  { baseUrl, headers }: Api,
-  path: string,
-  schema: z.ZodType<T>,
-): Promise<T> => {
+const get = async <T>({ baseUrl, headers }: Api, path: string, schema: z.ZodType<T>) => {
   const url = new URL(path, baseUrl);
   const failed = (reason: string) => new CliError(1, `${url.origin}${url.pathname}: ${reason}.`);
   let response: Response;

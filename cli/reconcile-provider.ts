@@ -20,10 +20,7 @@ type Line = {
 };
 type Lines = Map<string, Line>;
 
-const lineAt = (
-  lines: Lines,
-  { day, model, kind }: Pick<Billed, 'day' | 'model' | 'kind'>,
-): Line => {
+const lineAt = (lines: Lines, { day, model, kind }: Pick<Billed, 'day' | 'model' | 'kind'>) => {
   const name = [day, model, kind].join('|');
   const line = lines.get(name) ?? {
     ours: { quantity: 0, nanos: 0, estimated: 0, unpriced: false },

@@ -108,10 +108,7 @@ export const TOP: Command = {
  * Shows a text every two seconds in place of the last one, and what went wrong in its place; ends with the process.
  * @throws every other error than a CliError
  */
-export const showLive = async (
-  read: () => Promise<string>,
-  output: NodeJS.WritableStream,
-): Promise<never> => {
+export const showLive = async (read: () => Promise<string>, output: NodeJS.WritableStream) => {
   for (;;) {
     const text = await read().catch((error: unknown) => {
       if (error instanceof CliError) return error.message;

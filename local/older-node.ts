@@ -10,10 +10,7 @@ Promise.withResolvers ??= <Value>() => {
   return { promise, ...resolvers };
 };
 
-const groupBy = <Item, Key>(
-  items: Iterable<Item>,
-  keyOf: (item: Item, index: number) => Key,
-): Map<Key, Item[]> => {
+const groupBy = <Item, Key>(items: Iterable<Item>, keyOf: (item: Item, index: number) => Key) => {
   const groups = new Map<Key, Item[]>();
   for (const [index, item] of [...items].entries()) {
     const key = keyOf(item, index);

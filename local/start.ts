@@ -95,10 +95,8 @@ type KeyOptions = { plan?: Partial<Plan> };
 /** High enough that no test or user reaches a limit by accident. */
 const LOCAL_PLAN: Omit<Plan, 'id'> = { rpm: 600, quota: 100_000, period: 'month' };
 
-type SeederParts = { lifecycle: KeyLifecycle; plans: PlanStore };
-
 /** Creates keys of the project `local`, each on a new plan unless `plan.id` names one. */
-const createKeySeeder = ({ lifecycle, plans }: SeederParts) => {
+const createKeySeeder = ({ lifecycle, plans }: { lifecycle: KeyLifecycle; plans: PlanStore }) => {
   let count = 0;
   return async ({ plan = {} }: KeyOptions = {}): Promise<string> => {
     count += 1;

@@ -84,11 +84,7 @@ export const countKeys = async (api: Api, project: string, filter: KeyQuery): Pr
 };
 
 /** Upstream cost of this month by key, in dollars. */
-export const loadSpend = async (
-  api: Api,
-  project: string,
-  rows: readonly KeyRow[],
-): Promise<Map<string, number>> => {
+export const loadSpend = async (api: Api, project: string, rows: readonly KeyRow[]) => {
   const keys = rows.map(({ id }) => id).join(',');
   const since = `${new Date().toISOString().slice(0, 7)}-01T00:00:00Z`;
   const { data } = await api('usage', {}, { project, by: 'key', since, keys });
@@ -96,10 +92,7 @@ export const loadSpend = async (
 };
 
 /** The rows with a changed or a new one, without the key itself. */
-export const withKey = (
-  rows: KeyRow[],
-  { key: _, ...changed }: KeyRow & { key?: string },
-): KeyRow[] => {
+export const withKey = (rows: KeyRow[], { key: _, ...changed }: KeyRow & { key?: string }) => {
   const isListed = rows.some(({ id }) => id === changed.id);
   const next = rows.map((row) => (row.id === changed.id ? { ...row, ...changed } : row));
   return (isListed ? next : [changed, ...next]).toSorted(byNewest);

@@ -3,8 +3,6 @@ import type { Usage, UsageSums } from '../api/types.ts';
 import type { Bar } from '../parts/bars.tsx';
 import type { FilterValues } from '../parts/filters.ts';
 import { count, DAY_MS, dollars, shortCount } from '../parts/format.ts';
-
-export type RangeName = FilterValues<'usage'>['range'];
 export type Group = FilterValues<'usage'>['group'];
 export type Measure = FilterValues<'usage'>['measure'];
 
@@ -51,7 +49,7 @@ export const lastDays = (days: number): string[] =>
   daysFrom(Date.now() - (days - 1) * DAY_MS, days);
 
 /** The UTC days of a range; of this month until today. */
-export const daysIn = (range: RangeName): string[] => {
+export const daysIn = (range: FilterValues<'usage'>['range']): string[] => {
   if (range !== 'month' && range !== 'last') return lastDays(Number(range));
   const now = new Date();
   if (range === 'month') return lastDays(now.getUTCDate());

@@ -45,8 +45,7 @@ type ActionsOptions<Row> = {
 };
 
 /** What operators do with the rows of a page: the button that creates one, the last column, and the dialog that is open. */
-export const useActions = <Row,>(options: ActionsOptions<Row>) => {
-  const { create, nameOf, actions, onChanged } = options;
+export const useActions = <Row,>({ create, nameOf, actions, onChanged }: ActionsOptions<Row>) => {
   const { isOperator } = useShared().session;
   const [dialog, open] = useState<VNode>();
   const props = { onChanged, onClose: () => open(undefined) };

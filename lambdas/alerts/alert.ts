@@ -44,8 +44,7 @@ const ofClosing = ({ target = '' }: Line): Content => ({
   text: 'It answers again, and gets requests.',
 });
 
-const ofThreshold = (line: Line): Content => {
-  const { meterId = '', projectId, keyId, period, threshold } = line;
+const ofThreshold = ({ meterId = '', projectId, keyId, period, threshold }: Line): Content => {
   const budget = meterId.startsWith('budget/') ? meterId.slice('budget/'.length) : undefined;
   const [what, whose] = budget === undefined ? ['quota', `key ${keyId}`] : ['budget', budget];
   return {

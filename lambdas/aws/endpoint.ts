@@ -44,10 +44,7 @@ const REGION = /^[a-z\d]+(?:-[a-z\d]+)*$/;
  * Region and address of a service, from the variables that AWS's SDKs read.
  * @throws Error if AWS_REGION is missing or invalid
  */
-export const readEndpoint = (
-  service: AwsServiceName,
-  env: Variables,
-): { region: string; endpoint: string } => {
+export const readEndpoint = (service: AwsServiceName, env: Variables) => {
   const region = env.AWS_REGION ?? '';
   if (!REGION.test(region)) throw new Error(`AWS_REGION must be a region (got '${region}').`);
   const override = overrideOf(service, env);

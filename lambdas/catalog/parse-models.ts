@@ -208,10 +208,8 @@ export const Model = z.strictObject({
 });
 export type Model = z.infer<typeof Model>;
 
-type Naming = Pick<Model, 'id' | 'aliases'>;
-
 /** Names that are one of an earlier model, or of an earlier place. */
-const nameIssues = (models: Naming[]): Fault[] => {
+const nameIssues = (models: Pick<Model, 'id' | 'aliases'>[]): Fault[] => {
   const names = [
     ...models.map(({ id }, index) => [id, index, 'id'] as const),
     ...models.flatMap(({ aliases = [] }, index) =>

@@ -17,7 +17,7 @@ import type { Calibrations } from '../routing/calibrations.ts';
 import { type Ordered, orderTargets } from '../routing/order-targets.ts';
 import type { Prefer, Preferred } from '../routing/preference.ts';
 import type { Choice } from '../stores/record-store.ts';
-import { type ApiError, invalidRequest } from '../support/errors.ts';
+import { invalidRequest } from '../support/errors.ts';
 import type { Call } from './endpoint.ts';
 import { type Attribution, attributionOf } from './who.ts';
 
@@ -99,10 +99,7 @@ export const droppedHeader = (
 };
 
 /** The 400 of a strict request that a target does not get whole; undefined if it does, or if drops are allowed. */
-export const strictError = (
-  sent: Sent & { isStrict: boolean },
-  target: Target,
-): ApiError | undefined => {
+export const strictError = (sent: Sent & { isStrict: boolean }, target: Target) => {
   const dropped = sent.isStrict ? droppedOn(sent, target) : [];
   const [param] = dropped;
   if (param === undefined) return undefined;

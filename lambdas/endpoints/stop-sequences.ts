@@ -126,8 +126,5 @@ async function* cutting(
  * Ends a response at the first stop sequence in its text, for a target that takes none: as a vendor would, without the
  * sequence and with it as the reason. The call of the upstream then ends. Several responses end when the last one does.
  */
-export const endingAtStops = (
-  batches: EventBatches,
-  stop: readonly string[],
-  choices = 1,
-): EventBatches => cutting(batches, createCutter(stop, choices));
+export const endingAtStops = (batches: EventBatches, stop: readonly string[], choices = 1) =>
+  cutting(batches, createCutter(stop, choices));

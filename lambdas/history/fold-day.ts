@@ -154,12 +154,10 @@ const nextOf = (growing: Growing, settledUntil: number | undefined): FoldedRow |
   };
 };
 
-type Read = NonNullable<Awaited<ReturnType<typeof readRows>>>;
-
 /** False if another run has written some of it since it was read. */
 const writeDay = async (
   { history }: Parts,
-  { stored, rows, sums, spent, metrics }: Read,
+  { stored, rows, sums, spent, metrics }: NonNullable<Awaited<ReturnType<typeof readRows>>>,
   { settledUntil }: DayToFold,
 ): Promise<boolean> => {
   const all = new Map([...stored].map(([name, { row }]) => [name, row]));

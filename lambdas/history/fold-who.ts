@@ -115,8 +115,7 @@ export const openSpent = async (
     };
   };
   return {
-    add: (record: RequestRecord, sums: Sums, time: number): void => {
-      const { who } = record;
+    add: ({ who }: RequestRecord, sums: Sums, time: number): void => {
       if (who === undefined) return;
       for (const [dimension, growing] of all) {
         if (time < growing.until) continue;

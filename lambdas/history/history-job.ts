@@ -62,10 +62,7 @@ export const createHistoryJob = (parts: HistoryParts): HistoryJob => {
   };
 
   /** Returns undefined if there was no time for all days: the next part continues after those that are folded. */
-  const compare = async (
-    project: Project,
-    { now, ...share }: Share & { now: number },
-  ): Promise<Reconciled[] | undefined> => {
+  const compare = async (project: Project, { now, ...share }: Share & { now: number }) => {
     const closedUntil = dayOf(now - LATE_MS - DAY_MS);
     const fold = { project, closedUntil, now, ...share };
     const { days, next, isComplete } = await foldDays(parts, fold);

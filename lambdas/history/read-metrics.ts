@@ -39,11 +39,7 @@ const readProject = async (
 const AT_ONCE = 25;
 
 /** In the order of the projects. */
-export const readMetrics = async (
-  history: Reads,
-  projects: readonly Project[],
-  now: number,
-): Promise<ProjectMetrics[]> => {
+export const readMetrics = async (history: Reads, projects: readonly Project[], now: number) => {
   const all: ProjectMetrics[] = [];
   for (let done = 0; done < projects.length; done += AT_ONCE) {
     const some = projects.slice(done, done + AT_ONCE);

@@ -138,11 +138,7 @@ async function* summedIn(history: ReadsSums, range: DayRange, of: DaySums['of'])
 }
 
 /** Sums of a range by day and by model or key, in pages: without their rows, where the history has them. */
-export async function* sumsIn(
-  history: ReadsSums,
-  range: DayRange,
-  of: DaySums['of'],
-): AsyncGenerator<NamedSums[], void, void> {
+export async function* sumsIn(history: ReadsSums, range: DayRange, of: DaySums['of']) {
   const { from, to } = range;
   const { summedFrom = `${to}~` } = (await history.readProgress(range.projectId)) ?? {};
   if (from < summedFrom) {

@@ -115,12 +115,10 @@ export async function* namedIn(
     }
   }
 }
-
-type Select = (groups: NamedGroup[]) => NamedGroup[];
 type Wanted = {
   by: (Grouping | WhoGrouping)[];
   keys?: readonly string[] | undefined;
-  select?: Select;
+  select?: (groups: NamedGroup[]) => NamedGroup[];
 };
 
 /** Sums of several ranges by names of their rows or by dimensions: those that `select` returns, all by default. */

@@ -182,10 +182,7 @@ export type ResponseHandler = {
 export type ResponseReader = ReturnType<typeof createResponseReader>;
 
 /** By the rules of RFC 9112, section 6.3. */
-const bodyReaderFor = (
-  { status, headers }: ResponseHead,
-  { onData }: ResponseHandler,
-): BodyReader => {
+const bodyReaderFor = ({ status, headers }: ResponseHead, { onData }: ResponseHandler) => {
   const { 'transfer-encoding': encoding, 'content-length': length } = headers;
   if (status === 204 || status === 304) return bodyOfLength(0, onData);
   if (encoding !== undefined) return chunkedBody(onData);

@@ -1,11 +1,9 @@
 import type { Json } from '../protocols/bytes/json.ts';
 import type { Limits } from '../protocols/bytes/outline.ts';
-import { type ApiError, invalidRequest } from '../support/errors.ts';
+import { invalidRequest } from '../support/errors.ts';
 
-export const invalidBody = (
-  problem: string,
-  options?: Parameters<typeof invalidRequest>[1],
-): ApiError => invalidRequest(`The request body ${problem}`, options);
+export const invalidBody = (problem: string, options?: Parameters<typeof invalidRequest>[1]) =>
+  invalidRequest(`The request body ${problem}`, options);
 
 /** Those of a body. */
 export const LIMITS: Limits = {

@@ -26,8 +26,7 @@ const chainOf = (error: unknown): Error[] => {
 const LAST_SEGMENT = /([^/\\\s(]{1,100}:\d{1,9}:\d{1,9})\)?$/;
 
 /** File, line and column of the first stack frame; no directories, and not the message above it. */
-const originOf = (error: Error): string | undefined => {
-  const { stack = '', message } = error;
+const originOf = ({ stack = '', message }: Error): string | undefined => {
   // A message may have lines like those of a frame; one that was changed later cannot be distinguished from them.
   const frames = stack.includes(message)
     ? stack.slice(stack.indexOf(message) + message.length)

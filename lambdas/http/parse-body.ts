@@ -21,8 +21,6 @@ import { cleaned, EXCEEDED, invalidBody, LIMITS } from './body-rules.ts';
 /** Bytes of a list whose items are parsed one by one: a text of all gets new pages, which the system has to clear. */
 const LARGE_LIST = 32_768;
 
-type Placed = { name: string | number; index: number; value: unknown };
-
 /**
  * Parses the objects in the large lists of an object alone, and the rest with `{}` for each of them, which is JSON if and
  * only if the whole is. @throws SyntaxError
@@ -31,7 +29,7 @@ const parseBytes = (raw: Buffer, nodes: Nodes): unknown => {
   const members = raw.length > LARGE_LIST ? childrenOf({ raw, nodes }, 0) : [];
   // Of a repeated name only the last value is read.
   const isPlain = new Set(members.map(({ key }) => key)).size === members.length;
-  const placed: Placed[] = [];
+  const placed: { name: string | number; index: number; value: unknown }[] = [];
   let [rest, from] = ['', 0];
   for (const { key: name, node, start: first, end: last } of isPlain ? members : []) {
     if (last - first < LARGE_LIST) continue;

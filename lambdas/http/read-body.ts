@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import type { JsonSource } from '../protocols/bytes/json.ts';
 import type { Raw } from '../support/bytes.ts';
 import { encodePieces, SHORT } from '../support/bytes.ts';
 import { invalidRequest } from '../support/errors.ts';
@@ -100,10 +99,7 @@ const rawOf = (body: Body): Raw => {
  * Reads and parses the JSON body of a POST; undefined for other methods, whose
  * bodies are ignored. @throws ApiError 400, 413 or 415
  */
-export const readBody = async (
-  { method, headers, body }: HttpRequest,
-  bodies?: Bodies,
-): Promise<JsonSource | undefined> => {
+export const readBody = async ({ method, headers, body }: HttpRequest, bodies?: Bodies) => {
   if (method !== 'POST') return undefined;
   const sent = typeof body === 'string' ? encoded(body) : body;
   const sentBytes = Buffer.byteLength(sent);

@@ -81,9 +81,7 @@ const queryIn = (pairs: Iterable<[string, string]>): Record<string, string> => {
 
 export const queryOf = (text: string): Record<string, string> => queryIn(new URLSearchParams(text));
 
-const queryOfRestApi = ({
-  multiValueQueryStringParameters: parameters,
-}: APIGatewayProxyEvent): Record<string, string> =>
+const queryOfRestApi = ({ multiValueQueryStringParameters: parameters }: APIGatewayProxyEvent) =>
   queryIn(
     Object.entries(parameters ?? {}).flatMap(([name, values = []]) =>
       values.map((value): [string, string] => [name, value]),

@@ -34,11 +34,7 @@ const createRotateKey = (parts: {
   storeKey: StoreKey;
 }): RotateKey => {
   const { keys, meters, storeKey } = parts;
-  const endReplaced = async (
-    old: KeyRecord,
-    replacedBy: string,
-    expiresAt: number,
-  ): Promise<boolean> => {
+  const endReplaced = async (old: KeyRecord, replacedBy: string, expiresAt: number) => {
     try {
       // False if the key was revoked or got an earlier end since it was read: then it ends even sooner.
       await keys.replaceKey(old.hash, { replacedBy, expiresAt });

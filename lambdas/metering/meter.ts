@@ -100,8 +100,6 @@ const CHARGE_TIMEOUT_MS = 1_000;
 
 type ReserveOptions = Pick<AdmitOptions, 'now' | 'lease'> & { isConfirmed: boolean };
 
-type Pause = { until: number; ms: number };
-
 /**
  * Sheds overload before the table. DynamoDB limits the writes of one item; once it throttles a reservation, this
  * environment sends no other one of that meter for a moment, so that the writes of admitted requests get
@@ -109,7 +107,7 @@ type Pause = { until: number; ms: number };
  * would make the item larger, and each write more expensive.
  */
 const shedOverload = ({ store, clock }: { store: RequestMeters; clock: Clock }) => {
-  const holds = createLruCache<Pause>(MAX_METERS);
+  const holds = createLruCache<{ until: number; ms: number }>(MAX_METERS);
 
   const hold = (meterId: string): void => {
     const now = clock.now();

@@ -117,8 +117,7 @@ const tokensOf = (billed: Billed, version: PriceVersion): [TokenKind, number][] 
 };
 
 /** The product of the factors that an answer's tier, speed and region select; unknown ones are added to `incomplete`. */
-const factorOf = (billed: Billed, version: PriceVersion, incomplete: string[]): number => {
-  const { service, geo } = version;
+const factorOf = (billed: Billed, { service, geo }: PriceVersion, incomplete: string[]): number => {
   const selected = [
     { name: 'service_tier', value: billed.serviceTier, factors: service },
     { name: 'speed', value: billed.speed, factors: service },

@@ -13,9 +13,7 @@ export const TOKEN_KINDS = [
   'output_audio',
 ] as const;
 export type TokenKind = (typeof TOKEN_KINDS)[number];
-
-type Price = number | null | undefined;
-export type TokenPrices = { [Kind in TokenKind]?: Price };
+export type TokenPrices = { [Kind in TokenKind]?: number | null | undefined };
 /** A factor on every price of tokens, by the value that an answer states. */
 type Factors = Record<string, number | null>;
 

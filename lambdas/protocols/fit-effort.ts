@@ -10,10 +10,7 @@ const pathOf = ({ extras: { protocol }, reasoning }: GenerationRequest): string 
   PATHS[protocol][reasoning?.effort === undefined ? 'thinking' : 'effort'];
 
 /** The effort that the request asks for; a budget asks for the nearest one. */
-const wantedEffort = (
-  { reasoning }: GenerationRequest,
-  levels: readonly string[] | undefined,
-): string | undefined => {
+const wantedEffort = ({ reasoning }: GenerationRequest, levels: readonly string[] | undefined) => {
   const { mode, effort, budgetTokens } = reasoning ?? {};
   // Upstreams have different values for "off", and reject the others' values.
   if (mode === 'disabled') return levels?.includes('none') ? 'none' : undefined;

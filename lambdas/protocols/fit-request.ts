@@ -137,11 +137,7 @@ const VALUES = ['default', 'const', 'enum', 'examples'];
 const ANNOTATIONS = ['$schema', '$id', '$comment', 'title', 'default', 'examples', 'deprecated'];
 
 /** A schema without some keywords, each of which is added to `removed`. */
-const withoutKeywords = (
-  schema: unknown,
-  keywords: readonly string[],
-  removed: Set<string>,
-): unknown => {
+const withoutKeywords = (schema: unknown, keywords: readonly string[], removed: Set<string>) => {
   const walk = (value: unknown): unknown => withoutKeywords(value, keywords, removed);
   if (Array.isArray(schema)) return schema.map(walk);
   const record = asRecord(schema);
@@ -160,11 +156,7 @@ const withoutKeywords = (
 };
 
 /** A schema without the keywords that the provider rejects: the model then follows the descriptions. */
-export const fitSchema = (
-  schema: Json,
-  { schemaWithout }: Profile,
-  removed = new Set<string>(),
-): Json =>
+export const fitSchema = (schema: Json, { schemaWithout }: Profile, removed = new Set<string>()) =>
   schemaWithout === undefined
     ? schema
     : (asRecord(withoutKeywords(schema, schemaWithout, removed)) ?? {});

@@ -98,12 +98,7 @@ const figuresText = (choice: Choice | undefined, compared: Record<string, number
 /** A model with one target leaves no choice. */
 const ONLY_ONE = 'It is the only one of its model.';
 
-const whyTarget = ({
-  choice,
-  passed,
-  attempts,
-  compared = {},
-}: RequestRecord): string | undefined =>
+const whyTarget = ({ choice, passed, attempts, compared = {} }: RequestRecord) =>
   [
     passed && passedText(passed),
     choice ? ORDERED[choice] : passed ? 'None was called.' : attempts.length > 0 && ONLY_ONE,

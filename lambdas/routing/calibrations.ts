@@ -78,8 +78,7 @@ const placeFor = ({ places }: State, tokens: number, now: number): [number, isFr
 };
 
 /** What providers have counted corrects the estimates of their targets, in all environments. Nothing here throws. */
-export const createCalibrations = (parts: { store: ReceiptStore; clock: Clock }) => {
-  const { store, clock } = parts;
+export const createCalibrations = ({ store, clock }: { store: ReceiptStore; clock: Clock }) => {
   const states = oncePer(new WeakMap<Target, State>(), stateOf);
 
   const put = (state: State, place: number, kept: Kept | undefined) => {

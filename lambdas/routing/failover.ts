@@ -81,10 +81,7 @@ const MAX_ATTEMPTS = 3;
  * Reads until the first content and returns what it read.
  * @throws UpstreamError: another target may still be tried
  */
-const readFirstContent = async (
-  batches: EventBatches,
-  isShown: FailoverOptions['isShown'],
-): Promise<GenerationEvent[]> => {
+const readFirstContent = async (batches: EventBatches, isShown: FailoverOptions['isShown']) => {
   const events: GenerationEvent[] = [];
   for (;;) {
     const { value, done } = await batches.next();
@@ -179,8 +176,6 @@ const isLast = (
   return isOfCaller(result) || !classifyFailure(result).retryNextTarget;
 };
 
-type Candidate = { target: Target; permit: Permit };
-
 type FailoverParts = { breaker: Pick<Breaker, 'order' | 'acquire' | 'acquireLast'> };
 
 export const createFailover = ({ breaker }: FailoverParts): Failover => {
@@ -188,13 +183,12 @@ export const createFailover = ({ breaker }: FailoverParts): Failover => {
   const attempt = createAttempt(budget);
 
   /** Returns the next of the targets that may be called each time; records those that may not. */
-  const candidatesOf = (options: FailoverOptions, open: OpenBreaker[]) => {
-    const { targets, projectId, keyId } = options;
+  const candidatesOf = ({ targets, projectId, keyId }: FailoverOptions, open: OpenBreaker[]) => {
     const asker = { projectId, keyId, targets };
     // An array's iterator continues where the last loop over it ended.
     const rest = breaker.order(targets).values();
     let hasResorted = false;
-    return async (): Promise<Candidate | undefined> => {
+    return async (): Promise<{ target: Target; permit: Permit } | undefined> => {
       for (const target of rest) {
         const acquired = await breaker.acquire(target, asker);
         if (!acquired.isOpen) return { target, permit: acquired.permit };

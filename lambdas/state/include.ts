@@ -19,10 +19,7 @@ const INCLUDABLE: Record<string, unknown> = {
 };
 
 /** Names of members that a query asks for. @throws ApiError 400 with all names */
-export const readInclude = ({
-  include,
-  'include[]': list = include,
-}: Call['query']): Set<string> => {
+export const readInclude = ({ include, 'include[]': list = include }: Call['query']) => {
   const names = (list ?? '').split(',').filter((name) => name !== '');
   const unknown = names.find((name) => !Object.hasOwn(INCLUDABLE, name));
   if (unknown === undefined) return new Set(names);

@@ -66,11 +66,10 @@ const sourceOf = (value: Json): JsonSource => {
 /** The request as if it held its whole conversation: no provider gets to see the state. */
 const expand = (
   call: Call,
-  fields: Json,
+  { previous_response_id: _, background: __, background_options: options, ...rest }: Json,
   { items, isWhole }: History,
   asks: Asks,
 ): Pick<Call, 'body' | 'source'> => {
-  const { previous_response_id: _, background: __, background_options: options, ...rest } = fields;
   const removed = options == null ? [] : ['background_options'];
   const body = {
     ...{ ...rest, store: false },

@@ -105,22 +105,14 @@ export const contextOverflow = (
 };
 
 /** Quota exhausted; `headers` contain the time of its reset. */
-export const quotaExhausted = (
-  message: string,
-  headers: Record<string, string>,
-  rule: Rule,
-): ApiError =>
+export const quotaExhausted = (message: string, headers: Record<string, string>, rule: Rule) =>
   new ApiError('insufficient_quota', message, {
     headers: { ...headers, ...DO_NOT_RETRY },
     code: 'insufficient_quota',
     rule,
   });
 
-export const rateLimited = (
-  message: string,
-  headers: Record<string, string>,
-  rule: Rule,
-): ApiError =>
+export const rateLimited = (message: string, headers: Record<string, string>, rule: Rule) =>
   new ApiError('rate_limit_error', message, { headers, code: 'rate_limit_exceeded', rule });
 
 /** A failure of the router or of an upstream: 500, or the 5xx in `options.status`. */

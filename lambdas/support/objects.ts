@@ -26,10 +26,7 @@ export const decodeUri = (part: string): string | undefined => {
 };
 
 /** The number or the switch at a path; undefined for a text, which is the caller's. */
-export const plainAt = (
-  body: unknown,
-  path: readonly (string | number)[],
-): number | boolean | undefined => {
+export const plainAt = (body: unknown, path: readonly (string | number)[]) => {
   const value = withoutSpelling(
     path.reduce<unknown>((at, step) => (at as Record<string, unknown> | undefined)?.[step], body),
   );

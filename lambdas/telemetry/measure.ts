@@ -34,8 +34,7 @@ const answerValues = ({ firstContentMs, ms }: RequestFields): Values =>
   omitUndefined({ FirstContentMs: firstContentMs, DurationMs: ms });
 
 /** Zero is a value too, not the absence of one. */
-const percentValues = (fields: RequestFields): Values => {
-  const { estimatedInputTokens, inputTokens, quotaLeft } = fields;
+const percentValues = ({ estimatedInputTokens, inputTokens, quotaLeft }: RequestFields): Values => {
   const left = quotaLeft === undefined ? {} : { QuotaLeft: quotaLeft };
   if (estimatedInputTokens === undefined || !inputTokens) return left;
   const error = Math.round((estimatedInputTokens / inputTokens - 1) * 1_000) / 10;
@@ -76,10 +75,7 @@ const requestValues = (fields: RequestFields): Values => {
   };
 };
 
-const upstreamFailureValues = ({
-  fault,
-  upstreamStatus = 0,
-}: LogEvents['upstream_failed']): Values =>
+const upstreamFailureValues = ({ fault, upstreamStatus = 0 }: LogEvents['upstream_failed']) =>
   count({
     UpstreamErrors: 1,
     UpstreamCredentialRefused: fault === 'credential-refused',

@@ -176,8 +176,5 @@ export const createSecretsManagerSecrets = (options: Options): UpstreamSecrets =
 };
 
 /** The upstream secret of a stage in Secrets Manager, which `aws` says how to call. */
-export const openUpstreamSecrets = (
-  aws: AwsOptions,
-  options: Pick<Options, 'secretId' | 'log'>,
-): UpstreamSecrets =>
+export const openUpstreamSecrets = (aws: AwsOptions, options: Pick<Options, 'secretId' | 'log'>) =>
   createSecretsManagerSecrets({ readSecret: createReadSecret(aws), clock: aws.clock, ...options });

@@ -132,10 +132,7 @@ export const readLimits = (
 /** Stands for the version of the role's credentials, which AWS replaces before they expire. */
 export const ROLE_VERSION = 'role';
 
-const encodeBody = (
-  { request, protocol, source }: UpstreamCall,
-  target: WireTarget,
-): { wire: Json; body: Bytes } => {
+const encodeBody = ({ request, protocol, source }: UpstreamCall, target: WireTarget) => {
   const sent = sentRequest(request);
   const received = asRecord(source?.value);
   const edits = received && protocol.editsOf?.(sent, target, received);

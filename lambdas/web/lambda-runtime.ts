@@ -7,8 +7,6 @@ export type Prelude = {
   headers?: Record<string, string>;
 };
 
-type Handler = (...parameters: never[]) => unknown;
-
 /** The mark that the real runtime puts on a streaming handler. */
 const STREAMING = Symbol.for('aws.lambda.runtime.handler.streaming');
 /**
@@ -25,7 +23,7 @@ export const withPrelude = (stream: Writable, prelude: Prelude): Writable => {
   });
 };
 
-const streamifyResponse = <T extends Handler>(handler: T): T =>
+const streamifyResponse = <T extends (...parameters: never[]) => unknown>(handler: T): T =>
   Object.assign(handler, { [STREAMING]: 'response' });
 
 // AWS's runtime client also sets this global, before or after this module runs.

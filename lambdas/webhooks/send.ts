@@ -34,10 +34,7 @@ const RETRYABLE = [408, 425, 429];
 type Parts = { post: PostJson; clock: Clock };
 
 /** Undefined once the receiver has taken it. @throws MessageRejected */
-const tryOnce = async (
-  { post, clock }: Parts,
-  { url, body, signed }: Message,
-): Promise<Error | undefined> => {
+const tryOnce = async ({ post, clock }: Parts, { url, body, signed }: Message) => {
   const signature = signed && signatureOf(signed, body, clock.now());
   const answer = await post(url, body, { 'content-type': 'application/json', ...signature }).catch(
     (cause: unknown) => new Error('It did not answer.', { cause }),

@@ -152,10 +152,7 @@ const sendWhole = async (planned: PlannedResponse, writer: ResponseWriter): Prom
 };
 
 /** Sends one response as its protocol defines it, or as its fault requires. */
-export const sendResponse = async (
-  planned: PlannedResponse,
-  writer: ResponseWriter,
-): Promise<void> => {
+export const sendResponse = async (planned: PlannedResponse, writer: ResponseWriter) => {
   if (await sendFault(planned.fault, writer, planned)) return;
   await (planned.request.stream ? sendStream(planned, writer) : sendWhole(planned, writer));
 };

@@ -64,10 +64,7 @@ export const errorAt = ({ file, lineOf }: Source, path: Path, message: string): 
   );
 
 /** @throws UsageError with a line for each value of another form */
-export const parseSource = <Schema extends z.ZodType>(
-  source: Source,
-  schema: Schema,
-): z.output<Schema> => {
+export const parseSource = <Schema extends z.ZodType>(source: Source, schema: Schema) => {
   const parsed = schema.safeParse(source.value, { error: describeIssue });
   if (parsed.success) return parsed.data;
   const lines = parsed.error.issues.map(

@@ -4,8 +4,6 @@ import type { Note } from './imported.ts';
 import { USED } from './litellm-config.ts';
 import { placeOf } from './read-source.ts';
 
-type Members = Record<string, unknown>;
-
 /** Lists of a running proxy have every member, most of them empty. */
 const isEmpty = (value: unknown): boolean =>
   value === null ||
@@ -83,7 +81,7 @@ export const unusedIn = (kind: keyof typeof USED, value: unknown, path: Property
 };
 
 /** What of a configuration has no counterpart, but for the models that cannot be called. */
-export const unusedInConfig = (config: Members): Note[] => [
+export const unusedInConfig = (config: Record<string, unknown>): Note[] => [
   ...unusedIn('file', config, []),
   ...(['litellm_settings', 'router_settings', 'general_settings'] as const).flatMap((section) =>
     unusedIn(section, config[section], [section]),

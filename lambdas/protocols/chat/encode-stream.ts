@@ -123,8 +123,6 @@ const createBlockWriter = (chunk: WriteChunk, request: GenerationRequest) => {
   };
 };
 
-type BlockWriter = ReturnType<typeof createBlockWriter>;
-
 export const streamEncoder = (request: GenerationRequest, meta: ResponseMeta): EventEncoder => {
   const isIncluded = includesUsage(request);
   // If usage is requested, the vendor sends `usage: null` on every chunk but the last.
@@ -137,7 +135,7 @@ export const streamEncoder = (request: GenerationRequest, meta: ResponseMeta): E
   const first = createBlockWriter(chunkFor(0), request);
   const writers = [first];
   /** The writers of blocks that are not of the first choice. */
-  const writerOf = new Map<number, BlockWriter>();
+  const writerOf = new Map<number, ReturnType<typeof createBlockWriter>>();
   const writerFor = ({ index }: { index: number }) => writerOf.get(index) ?? first;
 
   const open = (choice: number): SseMessage => chunkFor(choice)({ role: 'assistant', content: '' });

@@ -65,7 +65,5 @@ export const decodeFinishReason = (
   return { unified: UNIFIED.get(word) ?? 'stop' };
 };
 
-export const encodeFinishReason = (
-  { unified }: FinishReason,
-  request: GenerationRequest,
-): string => (unified === 'tool-calls' && usesFunctions(request) ? 'function_call' : WIRE[unified]);
+export const encodeFinishReason = ({ unified }: FinishReason, request: GenerationRequest) =>
+  unified === 'tool-calls' && usesFunctions(request) ? 'function_call' : WIRE[unified];

@@ -167,10 +167,8 @@ export const asksForUsage = ({ stream }: GenerationRequest, { streamOptions }: P
   stream && streamOptions !== false;
 
 /** Whether the target gets custom tools as they are; of other callers only where they are known to be accepted. */
-export const takesCustomTools = (
-  { extras }: GenerationRequest,
-  { customTools }: Profile,
-): boolean => customTools ?? extras.protocol === NAME;
+export const takesCustomTools = ({ extras }: GenerationRequest, { customTools }: Profile) =>
+  customTools ?? extras.protocol === NAME;
 
 const fitTools = (request: GenerationRequest, profile: Profile): Fitted =>
   takesCustomTools(request, profile) ? { request, dropped: [] } : fitCustomTools(request);
@@ -208,11 +206,7 @@ export const fitTo = (request: GenerationRequest, target: WireTarget): Fitted =>
   fitBy([fitRequest, fitReasoning, fitTools, fitMetadata, fitTurns], request, target);
 
 /** The caller's fields that the target does not get, or gets with another meaning. */
-export const losses = (
-  request: GenerationRequest,
-  target: WireTarget,
-  received: unknown,
-): string[] => [
+export const losses = (request: GenerationRequest, target: WireTarget, received: unknown) => [
   ...fitTo(request, target).dropped,
   ...lossesOn(NAME, request, received, {
     strict: (schema) => isStrictSchema(fitSchema(schema, target)),

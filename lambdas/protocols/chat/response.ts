@@ -32,11 +32,7 @@ const streamed = (wire: Json, request: GenerationRequest): GenerationEvent[] => 
 };
 
 /** @throws UpstreamError when the body is not a response, or one without a good finish. */
-export const decodeResponse = (
-  body: unknown,
-  request: GenerationRequest,
-  text?: string,
-): GenerationEvent[] => {
+export const decodeResponse = (body: unknown, request: GenerationRequest, text?: string) => {
   const wire = asRecord(body);
   if (!wire) throw new UpstreamError('malformed', 'the answer is not a JSON object');
   assertNoError(wire);
@@ -91,11 +87,10 @@ const toolCallsOf = ({ blocks }: Generation) =>
   });
 
 /** The calls in the form that the client reads, and none in the other one. */
-const callsIn = (calls: Json[], request: GenerationRequest): Json => {
-  return usesFunctions(request)
+const callsIn = (calls: Json[], request: GenerationRequest): Json =>
+  usesFunctions(request)
     ? { function_call: calls[0]?.function, tool_calls: undefined }
     : { tool_calls: listOf(calls), function_call: undefined };
-};
 
 const encodeMessage = (generation: Generation, request: GenerationRequest): Json => {
   const text = textOf(generation);

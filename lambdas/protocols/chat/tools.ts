@@ -77,10 +77,7 @@ const decodeToolChoice = (choice: WireToolChoice | undefined): ToolChoice | unde
 };
 
 /** `parallel_tool_calls`, or the negated switch of the messages protocol on the choice. */
-const decodeParallel = (
-  parallel: boolean | undefined,
-  choice: WireToolChoice | undefined,
-): boolean | undefined =>
+const decodeParallel = (parallel: boolean | undefined, choice: WireToolChoice | undefined) =>
   parallel ?? (asRecord(choice)?.disable_parallel_tool_use === true ? false : undefined);
 
 /** @throws ApiError 400 for tools in both of their forms. */

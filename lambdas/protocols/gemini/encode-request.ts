@@ -108,11 +108,7 @@ export const encodeRequest = (original: GenerationRequest, target: WireTarget): 
 
 // --- what has no form ---
 
-export const losses = (
-  request: GenerationRequest,
-  target: WireTarget,
-  received: unknown,
-): string[] => [
+export const losses = (request: GenerationRequest, target: WireTarget, received: unknown) => [
   ...fitTo(request, target).dropped,
   ...lossesBeyond(NAME, request, received, {
     strict: () => false,

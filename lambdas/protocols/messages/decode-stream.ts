@@ -45,8 +45,7 @@ const createSum = () => {
   };
 
   return {
-    add: (event: Json): void => {
-      const { type, index, message, content_block, delta, usage, ...rest } = event;
+    add: ({ type, index, message, content_block, delta, usage, ...rest }: Json): void => {
       const block = blocks.get(index);
       if (type === 'message_start') sum = { ...asRecord(message), ...sum };
       else if (type === 'content_block_start') start(index, { ...asRecord(content_block) });

@@ -30,8 +30,7 @@ const lowest = ({ effort }: Profile): Reasoning => {
 
 type Chosen = { reasoning: Reasoning; isLost?: boolean };
 
-const chooseAdaptive = (wanted: Reasoning): Chosen => {
-  const { budgetTokens, effort, mode } = wanted;
+const chooseAdaptive = ({ budgetTokens, effort, mode }: Reasoning): Chosen => {
   const level = effort ?? (budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens));
   return {
     reasoning: { mode: 'adaptive', ...(level !== undefined && { effort: level }) },

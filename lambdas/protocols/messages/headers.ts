@@ -38,10 +38,7 @@ export const callerHeaders = (
 const VERSION = '2023-06-01';
 
 /** The caller's version if the target's provider knows it, else the provider's newest one. */
-const versionFor = (
-  { versions, versionsWithout = [] }: WireTarget,
-  asked: string | undefined,
-): string => {
+const versionFor = ({ versions, versionsWithout = [] }: WireTarget, asked: string | undefined) => {
   const isKnown = (version: string): boolean =>
     versions?.includes(version) !== false && !versionsWithout.includes(version);
   if (asked !== undefined && isKnown(asked)) return asked;
@@ -63,10 +60,8 @@ const betasOf = ({ headers = {} }: WireTarget): string[] =>
   Object.entries(headers).flatMap(([name, value]) => (isHeader(name) ? callerBetas(value) : []));
 
 /** All unless the profile lists them: clients send values that no vendor's types have. */
-const forwarded = (
-  { betas = 'forward' }: WireTarget,
-  { betas: asked = [] }: GenerationRequest,
-): string[] => (betas === 'forward' ? asked : asked.filter((beta) => betas.includes(beta)));
+const forwarded = ({ betas = 'forward' }: WireTarget, { betas: asked = [] }: GenerationRequest) =>
+  betas === 'forward' ? asked : asked.filter((beta) => betas.includes(beta));
 
 /** The target with the caller's betas that its profile forwards, after its own ones, each once. */
 export const withCallerBetas = (target: WireTarget, request: GenerationRequest): WireTarget => {

@@ -132,10 +132,7 @@ const lostSampling = (request: GenerationRequest, target: WireTarget): string[] 
 };
 
 /** What system turns of this protocol set, for a target that gets them as text. */
-const lostSettings = (
-  { turns, extras }: GenerationRequest,
-  { systemTurns }: WireTarget,
-): string[] =>
+const lostSettings = ({ turns, extras }: GenerationRequest, { systemTurns }: WireTarget) =>
   extras.protocol === NAME && systemTurns === 'leading'
     ? turns.flatMap((turn) =>
         turn.role === 'system'

@@ -52,11 +52,7 @@ const streamed = (wire: Json, request: GenerationRequest): GenerationEvent[] => 
 };
 
 /** @throws UpstreamError when the body is not a response, or one without a stop_reason. */
-export const decodeResponse = (
-  body: unknown,
-  request: GenerationRequest,
-  text?: string,
-): GenerationEvent[] => {
+export const decodeResponse = (body: unknown, request: GenerationRequest, text?: string) => {
   const wire = asRecord(body);
   if (wire?.type === 'error') {
     throw new UpstreamError('error-event', 'the upstream sent an error', { sent: wire });

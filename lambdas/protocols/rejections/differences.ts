@@ -27,11 +27,7 @@ const formsWithout = (forms: readonly ThinkingForm[], rejected: ThinkingForm[]) 
 };
 
 /** Models without the adaptive form accept no effort, but for one, and a budget asks that one for the same. */
-const withoutForms = (
-  profile: Profile,
-  rejected: ThinkingForm[],
-  recommended: ThinkingForm[],
-): Profile => {
+const withoutForms = (profile: Profile, rejected: ThinkingForm[], recommended: ThinkingForm[]) => {
   if (rejected.length === 0) return profile;
   const { thinking: known = COMMON_FORMS, effort } = profile;
   const thinking = [...new Set([...formsWithout(known, rejected), ...recommended])];

@@ -74,10 +74,7 @@ const readOverflow = (message: string): Overflow | undefined => {
 };
 
 /** The overflow that the texts report, with its numbers if both are there; undefined if they report none. */
-export const overflowIn = ({
-  messages,
-  codes,
-}: ProviderText): { overflow: Overflow | undefined } | undefined => {
+export const overflowIn = ({ messages, codes }: ProviderText) => {
   const own = messages.map(ownWords);
   const isOverflow =
     codes.some((code) => OVERFLOW_CODE.test(code)) ||

@@ -104,11 +104,7 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
 };
 
 /** @throws UpstreamError when the body is not a response, or one that has not ended well. */
-export const decodeResponse = (
-  body: unknown,
-  request: GenerationRequest,
-  text?: string,
-): GenerationEvent[] => {
+export const decodeResponse = (body: unknown, request: GenerationRequest, text?: string) => {
   const wire = asRecord(body);
   if (wire?.object !== 'response') {
     const sent = asRecord(wire?.error) ? { sent: wire } : {};

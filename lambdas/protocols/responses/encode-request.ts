@@ -130,11 +130,7 @@ export const encodeRequest = (original: GenerationRequest, target: WireTarget): 
   return withEdits(wire, rejectedMembers(wire, target));
 };
 
-export const losses = (
-  request: GenerationRequest,
-  target: WireTarget,
-  received: unknown,
-): string[] => {
+export const losses = (request: GenerationRequest, target: WireTarget, received: unknown) => {
   const isSame = request.extras.protocol === NAME;
   const { store, input } = (isSame ? received : {}) as Json;
   return [

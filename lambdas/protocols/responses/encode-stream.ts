@@ -74,15 +74,13 @@ const kindOf = (head: ItemHead): string => {
   return head.custom ? 'custom_tool_call' : 'function_call';
 };
 
-type ItemEnd = (signature: string | undefined, status: ItemStatus) => Json;
-
 /** Writes one item, from `output_item.added` to the end of its text. */
 type Item = {
   added: SseMessage[];
   append(delta: string): SseMessage[];
   end(): SseMessage[];
   /** The whole item. */
-  done: ItemEnd;
+  done: (signature: string | undefined, status: ItemStatus) => Json;
 };
 
 const createItem = (sender: Sender, head: ItemHead, index: number, context: Context): Item => {
@@ -125,12 +123,10 @@ const createItem = (sender: Sender, head: ItemHead, index: number, context: Cont
   };
 };
 
-type CallHead = Extract<ItemHead, { type: 'tool-call' }>;
-
 /** A call of a tool that the caller's machine runs: what to do is one value, known when the arguments are whole. */
 const createClientItem = (
   sender: Sender,
-  head: CallHead,
+  head: Extract<ItemHead, { type: 'tool-call' }>,
   index: number,
   context: Context,
 ): Item => {

@@ -94,9 +94,7 @@ const decodeChoice = (choice: WireToolChoice): ToolChoice => {
 };
 
 /** @throws ApiError 400 for a choice that leaves only hosted tools, which no model here can call. */
-export const decodeToolChoice = (
-  choice: ResponsesRequest['tool_choice'],
-): ToolChoice | undefined => {
+export const decodeToolChoice = (choice: ResponsesRequest['tool_choice']) => {
   const decoded = choice && decodeChoice(choice);
   if (decoded && 'only' in decoded && decoded.only?.length === 0) {
     throw invalidRequest('tool_choice.tools: must name a function or custom tool.', {
@@ -122,10 +120,7 @@ export const callerNameOf = (
 export const clientItemOf = ({ tools = [] }: GenerationRequest, name: string, text: string) =>
   isClientCall({ tools }, name) ? clientItem(name, text) : undefined;
 
-export const isClientCall = (
-  { tools = [] }: Pick<GenerationRequest, 'tools'>,
-  name: string,
-): boolean =>
+export const isClientCall = ({ tools = [] }: Pick<GenerationRequest, 'tools'>, name: string) =>
   tools.some(
     (tool) =>
       !('native' in tool) &&

@@ -28,11 +28,7 @@ export const edited = (data: string, edits: readonly Edit[], event?: unknown): S
 };
 
 /** Gives the events of a message, or one that shows nothing, the message. */
-export const received = (
-  events: GenerationEvent[],
-  data: string,
-  value: Json | undefined,
-): GenerationEvent[] => {
+export const received = (events: GenerationEvent[], data: string, value: Json | undefined) => {
   const all: GenerationEvent[] = events.length === 0 ? [{ type: 'aside' }] : events;
   const message: Received = { data, value, count: all.length };
   for (const event of all) event.received = message;

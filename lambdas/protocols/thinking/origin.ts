@@ -81,10 +81,7 @@ const untagged = (signature: string | undefined, origin: string): string | undef
 };
 
 /** The signature that `origin` issued, without its tag; undefined if it did not, or does not sign. Of every origin it is unchanged. */
-export const ownSignature = (
-  signature: unknown,
-  origin: string | undefined,
-): string | undefined => {
+export const ownSignature = (signature: unknown, origin: string | undefined) => {
   const text = asString(signature);
   return origin === undefined ? text : untagged(text, origin) || undefined;
 };
@@ -123,10 +120,7 @@ const stripTurn = (turn: Turn, origin: string): Turn =>
     : turn;
 
 /** Keeps the thinking of `origin`, with its original signature; removes that of other origins. */
-export const stripForeignThinking = (
-  request: GenerationRequest,
-  origin = request.thinkingFrom,
-): GenerationRequest =>
+export const stripForeignThinking = (request: GenerationRequest, origin = request.thinkingFrom) =>
   origin === undefined
     ? request
     : {

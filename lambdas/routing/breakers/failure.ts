@@ -59,11 +59,7 @@ const createOpenings = ({ states, local, clock, log, jittered }: PermitParts) =>
   };
 
   /** Opens the breaker of the target, for all environments. */
-  const trip = async (
-    attempt: Attempt,
-    rule: TripRule,
-    from: BreakerState | undefined,
-  ): Promise<void> => {
+  const trip = async (attempt: Attempt, rule: TripRule, from: BreakerState | undefined) => {
     const { name, health } = attempt;
     Object.assign(health, { row: [], recent: [], isBroken: attempt.hasStarted });
     const openings = from?.openings ?? 0;

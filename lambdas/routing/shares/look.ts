@@ -47,8 +47,7 @@ export const createLook = ({ store, clock, random }: ShareParts) => {
   const by = random().toString(36).slice(2, 7);
   let writes = 0;
 
-  const read = async (line: SharedLine): Promise<StoredQueue | undefined> => {
-    const { latest, quota } = line;
+  const read = async ({ latest, quota }: SharedLine): Promise<StoredQueue | undefined> => {
     if (latest && clock.now() - latest.at < FRESH_MS) return latest;
     return store.readQueue(quota.name);
   };

@@ -11,8 +11,6 @@ export type Place =
 
 export type Shares = ReturnType<typeof createShares>;
 
-type TakeOptions = { patienceMs: number; signal: AbortSignal };
-
 /** Those that wait are looked after so often at least: their places are kept for 2.5 s. */
 const LONGEST_PAUSE_MS = 2_000;
 const SHORTEST_PAUSE_MS = 25;
@@ -151,7 +149,7 @@ export const createShares = (parts: ShareParts) => {
   const take = (
     quota: NamedQuota,
     ask: Ask,
-    { patienceMs, signal }: TakeOptions,
+    { patienceMs, signal }: { patienceMs: number; signal: AbortSignal },
   ): Promise<Place> => {
     const line = lines(quota.name);
     line.quota = quota;
