@@ -19,7 +19,7 @@ const GPT = {
 
 type Case = {
   name: string;
-  protocol: 'chat' | 'messages';
+  protocol: 'chat' | 'messages' | 'gemini';
   billing: Billing;
   usd: number;
   incomplete?: string[];
@@ -170,6 +170,16 @@ const CASES: Case[] = [
     usd: 0.2505 + 0.000_25,
     source: 'estimated',
   },
+  {
+    name: 'a response of Gemini that breaks off after its first chunk, which has the tokens of the prompt',
+    protocol: 'gemini',
+    billing: {
+      first: { promptTokenCount: 50_100, cachedContentTokenCount: 50_000, candidatesTokenCount: 1 },
+      ending: 'reset',
+    },
+    usd: 0.0005 + 0.025 + 0.000_25,
+    source: 'estimated',
+  },
 ];
 
 const FIRST_BREAKS: Billing = {
@@ -207,9 +217,9 @@ beforeAll(async () => {
       stalls: STALLS,
     },
   });
-  const targetOf = (model: string, protocol: 'chat' | 'messages', upstream = 'billing') => ({
+  const targetOf = (model: string, protocol: Case['protocol'], upstream = 'billing') => ({
     ...{ upstream, protocol, model, secret: 'billing' },
-    baseUrl: protocol === 'chat' ? `${provider.url}/v1` : provider.url,
+    baseUrl: protocol === 'messages' ? provider.url : `${provider.url}/v1`,
     prices: { currency: 'USD', versions: [protocol === 'chat' ? GPT : CLAUDE] },
   });
   const modelOf = (id: string, targets: object[]) => ({

@@ -8,7 +8,7 @@ type Event = Parameters<typeof messagesWire>[0][number];
 
 /** What a provider bills for one request, in its own words; how its response ends. */
 export type Billing = {
-  /** Of `message_start`, or none on chat. */
+  /** Of `message_start`, of the first chunk of Gemini, or none on chat. */
   first?: Json;
   usage?: Json;
   /** Members of a chat response beside its usage. */
@@ -42,36 +42,52 @@ const chunksOf = ({ usage, beside }: Billing): Json[] => [
   { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage, ...beside },
 ];
 
+const geminiOf = ({ first, usage }: Billing): Json[] => {
+  const parts = [{ text: 'Forty characters of text, word for word.' }];
+  return [
+    { candidates: [{ content: { role: 'model', parts } }], usageMetadata: first },
+    { candidates: [{ finishReason: 'STOP' }], usageMetadata: usage },
+  ];
+};
+
 /** Events that are sent before a response breaks off. */
 const SENT_BEFORE = { stall: 3, reset: 3, 'reset-before-content': 1, 'error-before-content': 1 };
 
 const ERROR: Event = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
 
 /** A response up to its end, or to where it breaks off. */
-const textOf = (isMessages: boolean, billing: Billing): string => {
+const textOf = (path: string, billing: Billing): string => {
   const sent = billing.ending && SENT_BEFORE[billing.ending];
   const last = billing.ending === 'error-before-content' ? [ERROR] : [];
-  if (isMessages) return messagesWire([...messageOf(billing).slice(0, sent), ...last]);
+  if (path.includes('/messages'))
+    return messagesWire([...messageOf(billing).slice(0, sent), ...last]);
+  if (path.includes(':stream'))
+    return chatWire(geminiOf(billing).slice(0, sent === undefined ? 2 : 1), '');
   return sent === undefined
     ? chatWire(chunksOf(billing))
     : chatWire(chunksOf(billing).slice(0, 1), '');
 };
 
-const send = (response: ServerResponse, isMessages: boolean, billing: Billing) => {
+const send = (response: ServerResponse, path: string, billing: Billing) => {
   const { ending } = billing;
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.write(textOf(isMessages, billing));
+  response.write(textOf(path, billing));
   if (ending === undefined) response.end();
   else if (ending !== 'stall') setImmediate(() => response.destroy());
 };
 
-/** A provider of both protocols that bills each of its models as `billings` says, and counts how often it was asked. */
+/** The model of a request: of Gemini it is in the path. */
+const modelIn = (path: string, body: Buffer): string =>
+  /\/models\/([^:]+):/.exec(path)?.[1] ?? JSON.parse(body.toString()).model;
+
+/** A provider of chat, messages and Gemini that bills each of its models as `billings` says, and counts how often it was asked. */
 export const startBillingProvider = async (billings: Record<string, Billing>) => {
   const asked: string[] = [];
   const server = createServer(async (request, response) => {
-    const { model } = JSON.parse((await buffer(request)).toString());
+    const { url: path = '' } = request;
+    const model = modelIn(path, await buffer(request));
     asked.push(model);
-    send(response, request.url?.includes('/messages') === true, billings[model] ?? {});
+    send(response, path, billings[model] ?? {});
   });
   const { url, close } = await listen(server);
   return { url, asked, close };

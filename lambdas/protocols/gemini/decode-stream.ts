@@ -142,11 +142,11 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
 
   const readChunk = (wire: Json): void => {
     assertNoError(wire);
-    writer.start();
+    // Cumulative: the last one counts. The first one has the prompt, also of a stream that is not read to its end.
+    usage = decodeUsage(wire.usageMetadata) ?? usage;
+    writer.start(usage);
     const candidate = asRecord(asArray(wire.candidates)[0]);
     for (const part of asArray(asRecord(candidate?.content)?.parts)) read(asRecord(part) ?? {});
-    // Cumulative: the last one counts.
-    usage = decodeUsage(wire.usageMetadata) ?? usage;
     grounding = candidate?.groundingMetadata ?? grounding;
     const isBlocked = asString(asRecord(wire.promptFeedback)?.blockReason) !== undefined;
     reason =
