@@ -2,6 +2,7 @@ import type { HistoryJob } from '../lambdas/history/history-job.ts';
 import type { RecordStore, RequestRecord } from '../lambdas/stores/record-store.ts';
 import { type Clock, HOUR_MS, withTimeout } from '../lambdas/support/clock.ts';
 import { requestTimeOf } from '../lambdas/support/ids.ts';
+import type { UnsettledDays } from './unsettled-days.ts';
 
 /** Records of other processes on the same tables are looked for after this time. */
 const FRESH_MS = 2_000;
@@ -43,27 +44,30 @@ export const createInFlight = (clock: Clock) => {
 };
 export type InFlight = ReturnType<typeof createInFlight>;
 
-/** Records whose writes are in flight until they end, and are then reported. */
-export const watchRecords = <Store extends Pick<RecordStore, 'putRecord' | 'putRefusals'>>(
-  store: Store,
-  { track }: InFlight,
-  onWrite: (record?: RequestRecord) => void,
-): Store => ({
-  ...store,
-  putRecord: (record, revision) =>
-    track(() => store.putRecord(record, revision), record.startedAt).finally(() => onWrite(record)),
-  putRefusals: (batch) => track(() => store.putRefusals(batch)).finally(() => onWrite()),
-});
-
 /** Whether a request has the id of an earlier one, whose process was killed (replay/claim.ts). */
 const isTakenOver = ({ id, startedAt }: RequestRecord): boolean =>
   (requestTimeOf(id) ?? startedAt) < startedAt - WRITE_MS;
+
+/** Records whose writes are in flight until they end, and are then reported. */
+export const watchRecords = <Store extends Pick<RecordStore, 'putRecord' | 'putRefusals'>>(
+  store: Store,
+  { inFlight, unsettled }: { inFlight: InFlight; unsettled: UnsettledDays },
+  onWrite: () => void,
+): Store => ({
+  ...store,
+  putRecord: (record, revision) => {
+    const put = () => store.putRecord(record, revision);
+    const write = isTakenOver(record) ? () => unsettled.write(record, put) : put;
+    return inFlight.track(write, record.startedAt).finally(onWrite);
+  },
+  putRefusals: (batch) => inFlight.track(() => store.putRefusals(batch)).finally(onWrite),
+});
 
 /**
  * Keeps the history of a local server up to date, in place of the schedule on AWS: one fold at a time, of the records
  * since the last one.
  */
-export const createFreshHistory = (clock: Clock) => {
+export const createFreshHistory = (clock: Clock, unsettled: UnsettledDays) => {
   let history: HistoryJob | undefined;
   /** Of a run, and of its first part, after which new records are in the figures. */
   let running: Promise<void> | undefined;
@@ -72,8 +76,6 @@ export const createFreshHistory = (clock: Clock) => {
   let changes = 0;
   let foldedAt = Number.NEGATIVE_INFINITY;
   let closedHour: number | undefined;
-  /** The days of records that began before what is settled, until a fold has read them. */
-  const unsettled = new Set<Pick<RequestRecord, 'projectId' | 'day'>>();
 
   /** Closes what has ended with the hour: periods and days. */
   const close = async (job: HistoryJob): Promise<void> => {
@@ -86,10 +88,8 @@ export const createFreshHistory = (clock: Clock) => {
   const start = (job: HistoryJob): void => {
     changes = 0;
     foldedAt = clock.now();
-    const known = [...unsettled];
-    const fold = job.fold().then(() => {
-      for (const day of known) unsettled.delete(day);
-    });
+    const end = unsettled.beginFold();
+    const fold = job.fold().then(end);
     // A read then shows the older figures with their age, and the next one tries again.
     folding = fold.catch(() => undefined);
     running = fold.then(() => close(job)).catch(() => undefined);
@@ -110,11 +110,8 @@ export const createFreshHistory = (clock: Clock) => {
     start: (job: HistoryJob): void => {
       history = job;
     },
-    isUnsettled: (projectId: string, day: string): boolean =>
-      [...unsettled].some((one) => one.projectId === projectId && one.day === day),
     /** Notes that a record was written. */
-    change: (record?: RequestRecord): void => {
-      if (record && isTakenOver(record)) unsettled.add(record);
+    change: (): void => {
       changes += 1;
       cancel ??= clock.after(DELAY_MS, () => {
         cancel = undefined;

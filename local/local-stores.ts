@@ -9,11 +9,13 @@ import { PARTITION_KEY, TABLES, type TableName, TTL_ATTRIBUTE } from '../lambdas
 import { createDatabaseClient } from './database/database-client.ts';
 import type { ItemDatabase } from './database/item-database.ts';
 import { createMemoryDatabase } from './database/memory.ts';
+import { createUnsettledStore, type UnsettledStore } from './unsettled-days.ts';
 
 type AllStores = Stores & { projects: ProjectStore };
 
 export type LocalStores = {
   parts: AllStores;
+  unsettled: UnsettledStore;
   close(): Promise<void>;
 };
 
@@ -60,6 +62,7 @@ export const openStores = (
   const client = createDatabaseClient(database, clock);
   return {
     parts: storesOn(client, createBodies(database, clock)),
+    unsettled: createUnsettledStore(database, clock),
     close: async () => {
       client.destroy();
       await database.close();

@@ -41,6 +41,7 @@ import {
 import { createLocalAccess, isAdminPath } from './identify-local.ts';
 import { atEmbeddedUpstream, localCredentials } from './local-catalog.ts';
 import { type LocalStores, openStores } from './local-stores.ts';
+import { openUnsettledDays } from './unsettled-days.ts';
 
 export type LocalOptions = {
   /** Default 0: any free port. */
@@ -202,7 +203,8 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     clock,
   });
   const authenticate = createAuthenticate({ ...stores.parts, clock, log });
-  const fresh = createFreshHistory(clock);
+  const unsettled = await openUnsettledDays(stores.unsettled);
+  const fresh = createFreshHistory(clock, unsettled);
   const inFlight = createInFlight(clock);
   const { history } = stores.parts;
   const router = createRouter({
@@ -210,7 +212,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     ...stores.parts,
     state: options.state && { mode: options.state, keepMs: 30 * DAY_MS },
     mayReachInner: options.mayReachInner,
-    records: watchRecords(stores.parts.records, inFlight, fresh.change),
+    records: watchRecords(stores.parts.records, { inFlight, unsettled }, fresh.change),
     history,
     authenticate,
     upstream,
@@ -232,7 +234,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     mayReachInner: options.mayReachInner,
     console: createLocalConsole(token),
     settledUntil: inFlight.settledUntil,
-    isUnsettled: fresh.isUnsettled,
+    isUnsettled: unsettled.has,
     log,
     clock,
     randomBytes,

@@ -4,9 +4,11 @@ import { parseModels } from '../../lambdas/catalog/parse-models.ts';
 import { createBucketBodies } from '../../lambdas/stores/s3/body-store.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { createReadSecret } from '../../lambdas/upstreams/read-secret.ts';
+import { createMemoryDatabase } from '../../local/database/memory.ts';
 import { localCredentials } from '../../local/local-catalog.ts';
 import { type LocalStores, storesOn } from '../../local/local-stores.ts';
 import { type LocalOptions, type LocalRouter, startLocal } from '../../local/start.ts';
+import { createUnsettledStore } from '../../local/unsettled-days.ts';
 import { startEmbeddedBucket } from './embedded-bucket.ts';
 import { startEmbeddedDynamo } from './embedded-dynamo.ts';
 import { startEmbeddedSecrets } from './embedded-secrets.ts';
@@ -34,6 +36,7 @@ const connectStores = ({ endpoint, objects }: Servers): LocalStores => {
   const bodies = createBucketBodies(bucket);
   return {
     parts: storesOn(client, bodies),
+    unsettled: createUnsettledStore(createMemoryDatabase(), systemClock),
     close: async () => {
       bucket.destroy();
       client.destroy();
