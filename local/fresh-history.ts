@@ -44,6 +44,23 @@ export const createInFlight = (clock: Clock) => {
 };
 export type InFlight = ReturnType<typeof createInFlight>;
 
+/**
+ * When the records of all earlier requests are written, also of those that were in flight when a process before this one
+ * died: within the hour a repeat may take one over, and record it under its id. `isFirst`: there was no process before.
+ */
+export const createExportedUntil = (
+  clock: Clock,
+  { settledUntil }: Pick<InFlight, 'settledUntil'>,
+  isFirst: () => boolean,
+) => {
+  const startedAt = clock.now();
+  return (): number => {
+    const now = clock.now();
+    const isSettled = isFirst() || now - startedAt >= HOUR_MS;
+    return isSettled ? settledUntil() : Math.min(settledUntil(), now - HOUR_MS);
+  };
+};
+
 /** Whether a request has the id of an earlier one, whose process was killed (replay/claim.ts). */
 const isTakenOver = ({ id, startedAt }: RequestRecord): boolean =>
   (requestTimeOf(id) ?? startedAt) < startedAt - WRITE_MS;

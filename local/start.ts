@@ -33,6 +33,7 @@ import { startServer } from '../lambdas/web/server.ts';
 import type { UpstreamControl } from './embedded-upstream/recorder.ts';
 import { startEmbeddedUpstream } from './embedded-upstream/server.ts';
 import {
+  createExportedUntil,
   createFreshHistory,
   createInFlight,
   type InFlight,
@@ -206,6 +207,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
   const unsettled = await openUnsettledDays(stores.unsettled);
   const fresh = createFreshHistory(clock, unsettled);
   const inFlight = createInFlight(clock);
+  let isNew = false;
   const { history } = stores.parts;
   const router = createRouter({
     catalog: createCatalog(models),
@@ -234,6 +236,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     mayReachInner: options.mayReachInner,
     console: createLocalConsole(token),
     settledUntil: inFlight.settledUntil,
+    exportedUntil: createExportedUntil(clock, inFlight, () => isNew),
     isUnsettled: unsettled.has,
     log,
     clock,
@@ -244,7 +247,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
   const createKey = createKeySeeder({ lifecycle, plans: stores.parts.plans });
   const closeServices = () => Promise.all([embedded.close(), stores.close()]);
   try {
-    const isNew = await stores.parts.projects.createProject({
+    isNew = await stores.parts.projects.createProject({
       id: 'local',
       createdAt: clock.now(),
     });

@@ -51,7 +51,7 @@ const recordBefore = (place: string | undefined) => {
 /** Costs and usage in the forms of finance tools, billing systems and warehouses, page by page. */
 export const createExport = (parts: OperationParts) => {
   const { models, records, history, projects, keys, clock } = parts;
-  const { settledUntil = () => clock.now() - HOUR_MS } = parts;
+  const { exportedUntil = () => clock.now() - HOUR_MS } = parts;
 
   const namesIn = async (account: string, projectId: string): Promise<FocusNames> => {
     const names = new Map((await keys.listKeys(projectId)).map((key) => [key.keyId, key.name]));
@@ -98,11 +98,12 @@ export const createExport = (parts: OperationParts) => {
     const { project, cursor, from: since, to: until = Number.POSITIVE_INFINITY } = query;
     const ids = await projectsSeenBy(projects, identity, project);
     // Records of later requests may still be written: the next export begins here.
-    const settled = form === undefined ? clock.now() : settledUntil();
+    const settled = form === undefined ? clock.now() : exportedUntil();
     const [, first = settled] = EXPORT_CURSOR.exec(cursor ?? '') ?? [];
     const days = form === undefined ? HISTORY_DAYS : MAX_RECORD_DAYS + 1;
     const kept = keptRange({ since, until }, days, clock.now());
-    const to = Math.min(kept.to, Number(first));
+    // Never before its own begin, from which the next export would have records twice.
+    const to = Math.max(kept.from, Math.min(kept.to, Number(first)));
     const asked = { ...query, ids: ids.toSorted(), from: kept.from, to };
     const { projectId: _, ...page } = form ? await events(asked, form) : await focus(asked);
     const shown = { from: formatInstant(asked.from), to: formatInstant(asked.to) };

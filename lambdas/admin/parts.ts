@@ -55,7 +55,9 @@ export type AdminParts = Pick<
   randomBytes: RandomBytes;
   /** When the records of all earlier requests are written. @default an hour ago */
   settledUntil?: (() => number) | undefined;
-  /** Whether a day has got records that are older than that. @default none has */
+  /** The same for exports, whose next one does not look before it. @default an hour ago */
+  exportedUntil?: (() => number) | undefined;
+  /** Whether a day has got records that are older than `settledUntil`. @default none has */
   isUnsettled?: ((projectId: string, day: string) => boolean) | undefined;
 };
 

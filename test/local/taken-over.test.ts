@@ -70,6 +70,12 @@ const startAfterDeath = async () => {
     ask,
     charged: (at = router) => chargedAt(at, dead.key),
     countRecords,
+    /** Ids of the requests since an instant, and where the next export begins. */
+    exportFrom: async (from: string) => {
+      const exported = await fetch(`${router.baseUrl}/admin/exports/ndjson?from=${from}`);
+      const { to, data } = (await exported.json()) as { to: string; data: { id: string }[] };
+      return { to, ids: data.map(({ id }) => id) };
+    },
   };
 };
 
@@ -98,4 +104,22 @@ test('the history of the day has a request that was taken over by a process whic
   // Its clock does not pass the five seconds after which it would read them.
   expect(await charged(await start())).toEqual([2, 2, 2]);
   expect(await charged(await start())).toEqual([2, 2, 2]);
+});
+
+test('exports that follow each other have each request once, also one that was taken over between them', async () => {
+  const { clock, ask, exportFrom } = await startAfterDeath();
+  clock.advance(40_000);
+  await ask();
+  clock.advance(10_000);
+  const first = await exportFrom(`${DAY}T10:00:00Z`);
+  await ask(KEYED);
+  const second = await exportFrom(first.to);
+  clock.advance(2 * 3_600_000);
+  const third = await exportFrom(second.to);
+  const ids = [first, second, third].flatMap((exported) => exported.ids);
+  expect([ids.length, new Set(ids).size]).toEqual([2, 2]);
+  // None of an earlier process can be taken over any more.
+  await ask();
+  clock.advance(10_000);
+  expect((await exportFrom(third.to)).ids).toHaveLength(1);
 });
