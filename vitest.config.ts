@@ -43,9 +43,9 @@ export default defineConfig({
     sequence: { sequencer: SlowFirst },
     // esbuild, which is a Go process, spends a quarter of its CPU on collecting garbage with Go's default of 100.
     env: { GOGC: '400' },
-    // Ends hanging tests; far above the duration of any test on a busy machine.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    // Ends hanging tests; far above the duration of any test on a busy machine: one of 14 s of CPU lasts 130 s where ten others compute.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     // A backstop too, and soon seen: most of what is awaited comes within milliseconds.
     expect: { poll: { timeout: 20_000, interval: 5 } },
     reporters: ['default', closingLine()],
