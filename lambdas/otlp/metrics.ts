@@ -8,32 +8,18 @@ const BOUNDS = LATENCY_BOUNDS_MS.map((ms) => ms / 1_000);
 /** What a counter adds of a record; undefined: nothing is known, and nothing is added. */
 type Counter = { name: string; unit: string; of(record: RequestRecord): number | undefined };
 
+const tokens = (kind: string, of: Counter['of']): Counter => ({
+  name: `gen_ai.client.inference.usage.${kind}`,
+  unit: '{token}',
+  of,
+});
+
 const COUNTERS: Counter[] = [
-  {
-    name: 'gen_ai.client.inference.usage.input_tokens',
-    unit: '{token}',
-    of: (one) => one.inputTokens,
-  },
-  {
-    name: 'gen_ai.client.inference.usage.output_tokens',
-    unit: '{token}',
-    of: (one) => one.outputTokens,
-  },
-  {
-    name: 'gen_ai.client.inference.usage.cache_read.input_tokens',
-    unit: '{token}',
-    of: (one) => one.cacheReadTokens,
-  },
-  {
-    name: 'gen_ai.client.inference.usage.cache_write.input_tokens',
-    unit: '{token}',
-    of: (one) => one.cacheWriteTokens,
-  },
-  {
-    name: 'gen_ai.client.inference.usage.reasoning.output_tokens',
-    unit: '{token}',
-    of: (one) => one.reasoningTokens,
-  },
+  tokens('input_tokens', (one) => one.inputTokens),
+  tokens('output_tokens', (one) => one.outputTokens),
+  tokens('cache_read.input_tokens', (one) => one.cacheReadTokens),
+  tokens('cache_write.input_tokens', (one) => one.cacheWriteTokens),
+  tokens('reasoning.output_tokens', (one) => one.reasoningTokens),
   { name: 'model_router.requests', unit: '{request}', of: () => 1 },
   { name: 'model_router.charged_units', unit: '{unit}', of: (one) => (one.isCharged ? 1 : 0) },
   { name: 'model_router.cost.nanodollars', unit: '{nanodollar}', of: (one) => one.costNanos },
