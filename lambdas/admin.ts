@@ -5,7 +5,7 @@ import { type AwsServiceName, readEndpoint } from './aws/endpoint.ts';
 import { createUserPool, type UserPool } from './aws/user-pool.ts';
 import { bundledModels } from './catalog/bundled-models.ts';
 import { createAdmin } from './create-admin.ts';
-import { type AdminEnv, readAdminEnv } from './env.ts';
+import { type AdminEnv, adminEnv, readEnv } from './env.ts';
 import type { HttpEvent } from './http/read-event.ts';
 import { readConsole } from './read-console.ts';
 import { createDynamoClient } from './stores/dynamo/client.ts';
@@ -16,7 +16,7 @@ import { createTelemetry } from './telemetry/create-telemetry.ts';
 import { createHttpUpstream } from './upstreams/http-upstream.ts';
 import { openUpstreamSecrets } from './upstreams/secrets-manager.ts';
 
-const env = readAdminEnv(process.env);
+const env = readEnv(adminEnv(), process.env);
 const log = createTelemetry({
   stage: env.STAGE,
   labels: [],

@@ -3,7 +3,7 @@ import { type AwsServiceName, readEndpoint } from './aws/endpoint.ts';
 import { createJsonService } from './aws/json-service.ts';
 import { createPublish } from './aws/topic.ts';
 import { ALERT_QUEUE, createAlerts } from './create-alerts.ts';
-import { readAlertsEnv } from './env.ts';
+import { alertsEnv, readEnv } from './env.ts';
 import { createDynamoAlertStore } from './stores/dynamo/alert-store.ts';
 import { createDynamoClient } from './stores/dynamo/client.ts';
 import { systemClock as clock } from './support/clock.ts';
@@ -11,7 +11,7 @@ import { createLog } from './support/log.ts';
 import { openUpstreamSecrets } from './upstreams/secrets-manager.ts';
 import { createPostJson, isInner } from './webhooks/post.ts';
 
-const env = readAlertsEnv(process.env);
+const env = readEnv(alertsEnv(), process.env);
 const log = createLog((line) => process.stdout.write(line));
 const credentials = defaultProvider();
 const aws = (service: AwsServiceName) => ({

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { createReadStreamedFile } from './admin/read-streamed-file.ts';
-import { readConsoleEnv } from './env.ts';
+import { consoleEnv, readEnv } from './env.ts';
 import type { HttpEvent } from './http/read-event.ts';
 import { readConsole } from './read-console.ts';
 import { systemClock } from './support/clock.ts';
 import { createLog } from './support/log.ts';
 
-const console = readConsole(readConsoleEnv(process.env));
+const console = readConsole(readEnv(consoleEnv(), process.env));
 if (!console) throw new Error('The function has no console.');
 
 const readFile = createReadStreamedFile({

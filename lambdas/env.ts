@@ -58,8 +58,6 @@ export const otlpEnv = () =>
     UPSTREAM_SECRET: s.nonEmpty,
   });
 export type OtlpEnv = s.Infer<ReturnType<typeof otlpEnv>>;
-/** @throws Error that names each invalid variable */
-export const readOtlpEnv = (env: unknown): OtlpEnv => s.parse(otlpEnv(), env, 'The environment');
 
 /** Who gets alerts; each has a message group in their queue. */
 export const ALERT_FORMS = ['email', 'slack', 'webhook'] as const;
@@ -84,9 +82,6 @@ export const alertsEnv = () =>
     UPSTREAM_SECRET: s.nonEmpty,
   });
 export type AlertsEnv = s.Infer<ReturnType<typeof alertsEnv>>;
-/** @throws Error that names each invalid variable */
-export const readAlertsEnv = (env: unknown): AlertsEnv =>
-  s.parse(alertsEnv(), env, 'The environment');
 
 /** The page that alarms and the console link: docs/operations.md. A fork or a private copy sets the stage option `runbookUrl`. */
 export const DEFAULT_RUNBOOK_URL =
@@ -132,19 +127,12 @@ export const consoleEnv = () =>
     SIGN_IN_CLIENT: s.nonEmpty,
   });
 export type ConsoleEnv = s.Infer<ReturnType<typeof consoleEnv>>;
-/** @throws Error that names each invalid variable */
-export const readConsoleEnv = (env: unknown): ConsoleEnv =>
-  s.parse(consoleEnv(), env, 'The environment');
+
+/** @throws Error that names every missing or invalid variable */
+export const readEnv = <Env>(variables: s.Schema<Env>, env: unknown): Env =>
+  s.parse(variables, env, 'The environment');
 
 type Variables = Record<string, string | undefined>;
-
-/** @throws Error that names every missing or invalid variable */
-export const readRouterEnv = (env: Variables): RouterEnv =>
-  s.parse(RouterEnv, env, 'The environment');
-
-/** @throws Error that names every missing or invalid variable */
-export const readAdminEnv = (env: Variables): AdminEnv =>
-  s.parse(adminEnv(), env, 'The environment');
 
 const HTTP_ENDPOINT = /^(?<host>.+):(?<port>\d{1,5})$/;
 

@@ -1,7 +1,7 @@
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import { readEndpoint } from './aws/endpoint.ts';
 import { bundledModels } from './catalog/bundled-models.ts';
-import { OTLP_HEADERS, readOtlpEnv } from './env.ts';
+import { OTLP_HEADERS, otlpEnv, readEnv } from './env.ts';
 import { addressesIn } from './otlp/address-of.ts';
 import { createExporter } from './otlp/exporter.ts';
 import { createPost, readHeaders } from './otlp/post.ts';
@@ -10,7 +10,7 @@ import { systemClock } from './support/clock.ts';
 import { createLog } from './support/log.ts';
 import { openUpstreamSecrets } from './upstreams/secrets-manager.ts';
 
-const env = readOtlpEnv(process.env);
+const env = readEnv(otlpEnv(), process.env);
 const log = createLog((line) => process.stdout.write(line));
 const aws = {
   ...readEndpoint('secretsmanager', process.env),

@@ -8,7 +8,7 @@ import { createEventBus } from './aws/event-bus.ts';
 import { bundledModels } from './catalog/bundled-models.ts';
 import { createCatalog } from './catalog/catalog.ts';
 import { createRouter } from './create-router.ts';
-import { readRouterEnv, WHO_KEY } from './env.ts';
+import { RouterEnv, readEnv, WHO_KEY } from './env.ts';
 import type { HttpHandler } from './http/create-http-handler.ts';
 import { createAuthenticate, LOOK_UP_TIMEOUT_MS } from './keys/authenticate.ts';
 import { labelsOf } from './metrics.ts';
@@ -34,7 +34,7 @@ new Socket();
 createHmac('sha256', createSecretKey('first', 'utf8')).digest();
 const { stdout } = process;
 
-const env = readRouterEnv(process.env);
+const env = readEnv(RouterEnv, process.env);
 const log = createTelemetry({
   stage: env.STAGE,
   labels: labelsOf(bundledModels, Number(env.MAX_SERIES)),
