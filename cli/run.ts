@@ -1,16 +1,37 @@
 import { PROGRAM } from '#program';
 import { type AdminClient, type AdminRequest, allPages, pagesOf } from './admin-client.ts';
-import { CliError, EXIT_CODES } from './cli-error.ts';
+import { CliError, EXIT_CODES, usageError } from './cli-error.ts';
 import { type Command, type CommandInput, requestOf } from './command.ts';
+import { COMMANDS } from './commands.ts';
 import { confirm, type Stdin } from './confirm.ts';
 import { type Connection, connect, type Env } from './connection.ts';
-import { checkOperands, findCommand } from './find-command.ts';
 import { follow } from './follow.ts';
 import { csvLine, format, rowsIn } from './format.ts';
 import { helpOf, listOfCommands } from './help.ts';
 import { createProgress } from './progress.ts';
 import { readArguments, rejectOtherOptions } from './read-arguments.ts';
 import { showLive } from './top.ts';
+
+/** The command that the words begin with, and the words after it. @throws CliError 2 */
+export const findCommand = (words: string[]): { command: Command; operands: string[] } => {
+  const [resource = '', verb] = words;
+  const single = COMMANDS[resource];
+  if (single) return { command: single, operands: words.slice(1) };
+  const command = COMMANDS[`${resource} ${verb ?? 'list'}`];
+  if (command) return { command, operands: words.slice(2) };
+  const shown = COMMANDS[`${resource} show`];
+  if (shown && words.length === 2) return { command: shown, operands: words.slice(1) };
+  throw usageError(`Unknown command '${words.join(' ')}'.`);
+};
+
+/** @throws CliError 2 if one is missing, or one too many */
+const checkOperands = ({ operands: named = {} }: Command, operands: string[]): void => {
+  const names = Object.values(named);
+  const missing = names.slice(operands.length).filter((name) => !name.startsWith('['));
+  if (missing.length > 0) throw usageError(`Missing argument: ${missing.join(', ')}`);
+  const surplus = operands.slice(names.length);
+  if (surplus.length > 0) throw usageError(`Unexpected argument: ${surplus.join(' ')}`);
+};
 
 /** A terminal, a file or a pipe. */
 type Output = NodeJS.WritableStream & { isTTY?: boolean };

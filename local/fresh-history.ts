@@ -61,7 +61,7 @@ export const createExportedUntil = (
   };
 };
 
-/** Whether a request has the id of an earlier one, whose process was killed (replay/claim.ts). */
+/** Whether a request has the id of an earlier one, whose process was killed (replay/run-once.ts). */
 const isTakenOver = ({ id, startedAt }: RequestRecord): boolean =>
   (requestTimeOf(id) ?? startedAt) < startedAt - WRITE_MS;
 

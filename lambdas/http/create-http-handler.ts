@@ -1,25 +1,26 @@
 import type { Writable } from 'node:stream';
 import middy from '@middy/core';
 import type { Call, Endpoint, Reply } from '../endpoints/endpoint.ts';
+import { keyStartIn } from '../keys/api-key.ts';
 import {
   type Authenticate,
   type Caller,
   CallerChanged,
   confirmedCaller,
 } from '../keys/authenticate.ts';
-import type { Refusals } from '../records/refusals.ts';
+import type { Refusals, Refused } from '../records/refusals.ts';
 import { type Clock, minuteOf, minuteResetsAt, retryAfterMinute } from '../support/clock.ts';
 import { type ApiError, rateLimited, toApiError } from '../support/errors.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
 import { createLruCache } from '../support/memo.ts';
+import { omitUndefined } from '../support/objects.ts';
 import { type BodyCache, createBodyCache } from './body-cache.ts';
 import { accessLog, receive } from './middleware/access-log.ts';
 import { errorEnvelope } from './middleware/error-envelope.ts';
 import { writeReply } from './middleware/write-reply.ts';
 import { readAddress } from './read-address.ts';
 import type { Delivered } from './read-event.ts';
-import { type Reached, refusedOf } from './refused.ts';
 import {
   type Authenticated,
   type Endpoints,
@@ -27,10 +28,44 @@ import {
   identifyCaller,
   type PlatformResponse,
   type Received,
+  type Routed,
   readCall,
   routeRequest,
 } from './stages.ts';
 import { writeResponse } from './write-response.ts';
+
+/** How far a request came before its error: its route and its key are known or not. */
+type Reached = { routed?: Routed | undefined; caller?: Caller | undefined };
+
+/**
+ * What is known of a request that is refused; its model and its route are noted for the log line. Undefined if it took a
+ * unit, whose record says more, or asked for what does not exist.
+ */
+const refusedOf = (
+  { requestId, startedAt, protocol, notes, request }: Received,
+  { routed, caller }: Reached,
+  { error, clock }: { error: ApiError; clock: Clock },
+): Refused | undefined => {
+  const isAbsent = error.status === 404 && routed?.pathParameter !== undefined;
+  if (notes.outcome !== undefined || isAbsent) return undefined;
+  const { projectId = '', keyId = '', meterId = '' } = caller ?? {};
+  const holder = caller
+    ? { projectId, keyId, planId: caller.plan.id }
+    : omitUndefined({ keyStart: keyStartIn(request.headers) });
+  return {
+    id: requestId,
+    startedAt,
+    ms: clock.now() - startedAt,
+    protocol: protocol.name,
+    ...holder,
+    ...omitUndefined({ route: notes.route, model: notes.model }),
+    error,
+    counted:
+      caller && routed?.isGeneration
+        ? { projectId, keyId, meterId, model: notes.model ?? '', status: error.status }
+        : undefined,
+  };
+};
 
 /** Client errors a minute: at least 60, which leaves a small plan room for mistakes, else ten per generation. */
 const MIN_ERRORS = 60;

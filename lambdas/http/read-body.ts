@@ -1,13 +1,119 @@
 import { isUtf8 } from 'node:buffer';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import type { Raw } from '../support/bytes.ts';
-import { encodePieces, SHORT } from '../support/bytes.ts';
+import { readBetween } from '#late/read-between';
+import {
+  asArray,
+  asRecord,
+  type Json,
+  type JsonSource,
+  withWrittenNumbers,
+} from '../protocols/bytes/json.ts';
+import {
+  type Nodes,
+  namesIn,
+  OPEN_OBJECT,
+  type Outline,
+  outlineOf,
+} from '../protocols/bytes/outline.ts';
+import { childrenOf } from '../protocols/bytes/splice.ts';
+import { encodePieces, type Raw, SHORT, textAt } from '../support/bytes.ts';
 import { invalidRequest } from '../support/errors.ts';
-import type { Bodies } from './body-cache.ts';
-import { invalidBody } from './body-rules.ts';
-import { parseJsonObject } from './parse-body.ts';
+import type { Bodies, Known } from './body-cache.ts';
+import { cleaned, EXCEEDED, invalidBody, LIMITS } from './body-rules.ts';
 import type { HttpRequest } from './read-event.ts';
+
+/** Bytes of a list whose items are parsed one by one: a text of all gets new pages, which the system has to clear. */
+const LARGE_LIST = 32_768;
+
+/**
+ * Parses the objects in the large lists of an object alone, and the rest with `{}` for each of them, which is JSON if and
+ * only if the whole is. @throws SyntaxError
+ */
+const parseBytes = (raw: Buffer, nodes: Nodes): unknown => {
+  const members = raw.length > LARGE_LIST ? childrenOf({ raw, nodes }, 0) : [];
+  // Of a repeated name only the last value is read.
+  const isPlain = new Set(members.map(({ key }) => key)).size === members.length;
+  const placed: { name: string | number; index: number; value: unknown }[] = [];
+  let [rest, from] = ['', 0];
+  for (const { key: name, node, start: first, end: last } of isPlain ? members : []) {
+    if (last - first < LARGE_LIST) continue;
+    for (const { key: index, start, end } of childrenOf({ raw, nodes }, node)) {
+      if (typeof index === 'string' || raw[start] !== OPEN_OBJECT) continue;
+      placed.push({ name, index, value: JSON.parse(raw.toString('utf8', start, end)) });
+      rest += `${raw.toString('utf8', from, start)}{}`;
+      from = end;
+    }
+  }
+  const value = JSON.parse(rest + raw.toString('utf8', from));
+  for (const { name, index, value: item } of placed) asArray((value as Json)[name])[index] = item;
+  return value;
+};
+
+/** What `parse` gives. @throws ApiError 400 */
+const parsed = <Value>(parse: () => Value): Value => {
+  try {
+    return parse();
+  } catch {
+    // The engine's message quotes the input, which may be a prompt: it goes nowhere, not even as a cause.
+    throw invalidBody('is not valid JSON.');
+  }
+};
+
+const parse = (raw: Raw, nodes: Nodes, text = typeof raw === 'string' ? raw : undefined): unknown =>
+  parsed(() => (text === undefined ? parseBytes(raw as Buffer, nodes) : JSON.parse(text)));
+
+const within = (outline: Outline): Outline => {
+  if (outline.exceeded !== undefined) throw invalidBody(EXCEEDED[outline.exceeded]);
+  return outline;
+};
+
+/** A body of which nothing is known. */
+const readWhole = (raw: Raw, read: Raw, text: string | undefined) => {
+  const outline = outlineOf(read, LIMITS);
+  const { places, nodes } = outline;
+  if (nodes.length === 0 && textAt(raw, 0).trim() === '') {
+    throw invalidBody('is empty; a JSON object is expected.');
+  }
+  within(outline);
+  const value = asRecord(parse(raw, nodes, text));
+  if (!value) throw invalidBody('must be a JSON object.');
+  const removed = new Set<string>();
+  const count = cleaned(value, { hasEscapes: raw.includes('\\u'), removed });
+  withWrittenNumbers(raw, value, places);
+  return { nodes, places, value, removed, isRead: count === namesIn(nodes) };
+};
+
+/** A smaller one is read as fast as another one is found to begin alike. */
+const LARGE_BODY = 8_192;
+
+/** `text`: that of bytes, if there is one already. */
+type Options = { text?: string | undefined; bodies?: Bodies | undefined };
+
+/**
+ * Reads a body whose limits are checked before anything of it is copied. Of a name that an object repeats the last one counts:
+ * the text then becomes what was read, so that no other reader sees another one.
+ * @throws ApiError 400 unless `raw` is one JSON object of at most 64 levels, 10,000 members in each and 100,000 values
+ */
+export const parseJsonObject = (raw: Raw, bytes: number, options: Options = {}): JsonSource => {
+  const { text, bodies } = options;
+  // In ASCII a character's place is that of its byte.
+  const read = text?.length === raw.length ? text : raw;
+  const large = typeof raw === 'string' || raw.length < LARGE_BODY ? undefined : raw;
+  const match = large && bodies?.match(large);
+  const keep = (known: Known): JsonSource => {
+    if (large) bodies?.keep(large, known, match);
+    return { raw, bytes, ...known };
+  };
+  const next = large && match?.overlap && readBetween(large, read, match.overlap);
+  if (next) return keep(next);
+  const { isRead, removed, ...known } = readWhole(raw, read, text);
+  if (isRead) return keep(known);
+  const { value } = known;
+  const again = JSON.stringify(value);
+  const { nodes } = outlineOf(again, LIMITS);
+  return { raw: again, bytes, nodes, value, removed: [...removed] };
+};
 
 /**
  * Bytes of a decoded body. Decimal megabytes: the platform's limit is 6,291,456 bytes for the whole event,

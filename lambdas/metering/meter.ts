@@ -69,7 +69,7 @@ export type AdmitOptions = {
 const MIN_FREE_CAP = 600;
 const FREE_CALLS_PER_GENERATION = 10;
 const MAX_METERS = 1_000;
-/** A reservation of an earlier instant is that of a request whose process died, and may exist (replay/claim.ts). */
+/** A reservation of an earlier instant is that of a request whose process died, and may exist (replay/run-once.ts). */
 const REPEAT_AFTER_MS = 10_000;
 
 /** Limits the calls per minute that cost no quota. @throws ApiError 429, StoreUnavailable */

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { COMMANDS } from '../../cli/commands.ts';
-import { findCommand } from '../../cli/find-command.ts';
 import { GLOBAL_OPTIONS } from '../../cli/read-arguments.ts';
+import { findCommand } from '../../cli/run.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');

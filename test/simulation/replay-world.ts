@@ -2,7 +2,7 @@ import { createCatalog } from '../../lambdas/catalog/catalog.ts';
 import type { Call, Endpoint, Reply } from '../../lambdas/endpoints/endpoint.ts';
 import type { FetchAnswer } from '../../lambdas/endpoints/fetch-answer.ts';
 import { createGenerate } from '../../lambdas/endpoints/generate.ts';
-import { parseJsonObject } from '../../lambdas/http/parse-body.ts';
+import { parseJsonObject } from '../../lambdas/http/read-body.ts';
 import { createMeter } from '../../lambdas/metering/meter.ts';
 import type { GenerationEvent } from '../../lambdas/protocols/generation.ts';
 import { callerProtocols } from '../../lambdas/protocols/protocols.ts';

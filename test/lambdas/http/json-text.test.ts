@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Bodies, createBodyCache, type Overlap } from '../../../lambdas/http/body-cache.ts';
-import { parseJsonObject } from '../../../lambdas/http/parse-body.ts';
+import { parseJsonObject } from '../../../lambdas/http/read-body.ts';
 import { set, splice } from '../../../lambdas/protocols/bytes/splice.ts';
 import { ApiError } from '../../../lambdas/support/errors.ts';
 import { fc } from '../../support/seeds.ts';

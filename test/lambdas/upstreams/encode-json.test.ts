@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseJsonObject } from '../../../lambdas/http/parse-body.ts';
+import { parseJsonObject } from '../../../lambdas/http/read-body.ts';
 import type { Bytes } from '../../../lambdas/support/bytes.ts';
 import { encodeJson } from '../../../lambdas/upstreams/send.ts';
 import { startLab } from '../../support/fleet-lab.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseJsonObject } from '../../../../lambdas/http/parse-body.ts';
+import { parseJsonObject } from '../../../../lambdas/http/read-body.ts';
 import {
   type Edit,
   remove,
