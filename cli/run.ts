@@ -41,6 +41,8 @@ export type Io = {
   stdout: Output;
   stderr: Output;
   env: Env;
+  /** Milliseconds that have passed, by which progress is shown. @default those of the process */
+  elapsed?: () => number;
 };
 
 const usage = (): string => `Usage: ${PROGRAM.admin} <resource> <verb> [options]
@@ -100,7 +102,7 @@ export const run = async (args: string[], now: number, io: Io): Promise<void> =>
   }
   checkOperands(command, operands);
   rejectOtherOptions(options, command.options ?? []);
-  const progress = createProgress(io.stderr);
+  const progress = createProgress(io.stderr, io.elapsed);
   const input = { operands, options, now, env: io.env, expect: progress.expect };
   const request = await requestOf(command, input);
   const question = command.question?.(input);

@@ -23,7 +23,7 @@ const createSink = () => {
   return { stream, text: () => written };
 };
 
-/** A command of `npm run admin`, in this process; its stdin is no terminal. */
+/** A command of `npm run admin`, in this process; its stdin is no terminal, and no time passes, so that it shows no progress. */
 export const runCli = async (args: string[], env: Record<string, string> = {}): Promise<Ended> => {
   const [out, err] = [createSink(), createSink()];
   const io = {
@@ -31,6 +31,7 @@ export const runCli = async (args: string[], env: Record<string, string> = {}): 
     stdout: out.stream,
     stderr: err.stream,
     env: { ...process.env, ...env },
+    elapsed: () => 0,
   };
   try {
     await run(args, Date.now(), io);
