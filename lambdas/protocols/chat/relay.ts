@@ -37,7 +37,7 @@ const openingEdits = (fragment: Json, head: Call | undefined): Edit[] | undefine
   if (!head || name === '' || fragment.id !== head.id) return undefined;
   if (member !== (head.custom ? 'custom' : 'function')) return undefined;
   return [
-    ...(fragment.type == null ? [] : setMembers(fragment, { type: member })),
+    ...setMembers(fragment, { type: member }),
     ...(name === head.name ? [] : [set([member, 'name'], head.name)]),
   ];
 };
