@@ -14,6 +14,8 @@ import {
  * (docs/providers.md#profiles). The name is that of the first model of a generation.
  */
 const MARKED = { cacheMarks: '5m' } as const;
+/** Also served on messages, by others than the vendor of the line. */
+const UNBILLED = { billingLine: false };
 const EARLY_CLAUDE: Profile = {
   ...MARKED,
   thinking: ['enabled', 'disabled'],
@@ -46,7 +48,12 @@ const GROQ: Profile = {
   reasoningHistory: 'refused',
   sampling: ['temperature', 'top_p', 'penalties'],
 };
-const KIMI: Profile = { reasoningHistory: 'required', sampling: [], forcedTool: false };
+const KIMI: Profile = {
+  ...UNBILLED,
+  reasoningHistory: 'required',
+  sampling: [],
+  forcedTool: false,
+};
 const GROK: Profile = {
   sampling: ['temperature', 'top_p', 'logit_bias', 'logprobs'],
   stop: false,
@@ -108,8 +115,9 @@ export const PRESETS = {
     cacheFields: [...OPENAI.cacheFields, 'prompt_cache_options', 'prompt_cache_breakpoint'],
   },
   'gpt-oss': { effort: ['low', 'medium', 'high'] },
-  deepseek: { reasoningHistory: 'required' },
+  deepseek: { ...UNBILLED, reasoningHistory: 'required' },
   'glm-5.3': {
+    ...UNBILLED,
     effort: ['low', 'high', 'max'],
     forcedTool: false,
     sampling: ['temperature', 'top_p'],
@@ -124,7 +132,7 @@ export const PRESETS = {
   'grok-4.6': { ...GROK, effort: ['low', 'medium', 'high', 'xhigh'] },
   'gemini-2.5': { ...GEMINI, thinking: ['enabled', 'disabled'] },
   'gemini-3': GEMINI,
-  'minimax-m3': { thinking: ['adaptive', 'disabled'] },
+  'minimax-m3': { ...UNBILLED, thinking: ['adaptive', 'disabled'] },
   mistral: MISTRAL,
   'mistral-medium-3.5': { ...MISTRAL, effort: ['none', 'high'] },
 } satisfies Record<string, Profile>;
@@ -169,6 +177,7 @@ const Members = z.strictObject({
   turns: z.optional(z.literal('alternating')),
   streamOptions: z.optional(z.boolean()),
   metadata: z.optional(z.literal('stored')),
+  billingLine: z.optional(z.boolean()),
   cacheMarks: z.optional(z.union([z.enum(CACHE_LIVES), z.literal('off')])),
   cacheMinimum: z.optional(z.int().check(z.nonnegative())),
   cacheFields: z.optional(z.array(z.enum(CACHE_FIELDS))),

@@ -1,6 +1,6 @@
 import { isBlankText } from './bytes/edits.ts';
 import { asRecord, type Json } from './bytes/json.ts';
-import { type Edit, set } from './bytes/splice.ts';
+import { type Edit, remove, set } from './bytes/splice.ts';
 import type { Block, GenerationRequest, Turn } from './generation.ts';
 
 /** A request with one more sentence for the model. */
@@ -51,7 +51,28 @@ export const instructionEdits = (
   return [set(path, isJoined ? `${said}\n\n${text}` : [part(said), part(text)])];
 };
 
-/** An agent's accounting line; it changes on every request, which would defeat the upstream's cache. */
-const BILLING_LINE = /^x-anthropic-billing-header:/;
-export const isBillingLine = (text: unknown): boolean =>
-  typeof text === 'string' && BILLING_LINE.test(text);
+/**
+ * An agent's accounting line at the start of its system prompt. It differs between conversations, in some versions between
+ * requests: where it is read as a part of the prompt, no cache has what follows.
+ */
+const BILLING_LINE = /^x-anthropic-billing-header:[^\n]*\n*/;
+
+/** The text without its accounting line; undefined if nothing is left. */
+export const spokenText = (text: string): string | undefined =>
+  BILLING_LINE.test(text) ? text.replace(BILLING_LINE, '') || undefined : text;
+
+export const spokenBlocks = (blocks: Block[]): Block[] =>
+  blocks.flatMap((block) => {
+    if (block.type !== 'text') return block;
+    const text = spokenText(block.text);
+    if (text === block.text) return block;
+    return text === undefined ? [] : { ...block, text };
+  });
+
+/** Removes the line from the text `name` of what holds it, or the holder if nothing else is in the text. */
+export const billingEdits = (holder: Json, name: string): Edit[] => {
+  const text = holder[name];
+  const spoken = typeof text === 'string' ? spokenText(text) : text;
+  if (spoken === text) return [];
+  return [spoken === undefined ? remove([]) : set([name], spoken)];
+};

@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Target } from '../../lambdas/catalog/catalog.ts';
+import { TargetProfile } from '../../lambdas/catalog/profiles.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { startFleet } from '../support/fleet.ts';
 import { answer } from '../support/fleet-upstream.ts';
@@ -26,11 +27,24 @@ const BODY = {
   messages: [{ role: 'user', content: 'hi' }],
 };
 
+/** Two calls of one id, which the vendor rejects. */
+const REPEATED_CALLS = [
+  { role: 'user', content: 'hi' },
+  ...[1, 2].flatMap((input) => [
+    {
+      role: 'assistant',
+      content: [{ type: 'tool_use', id: 'call_0', name: 'f', input: { input } }],
+    },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_0', content: 'done' }] },
+  ]),
+];
+
 /** Which of the headers a target with these members gets, and the body's text. */
 const sentTo = async (
   members: Partial<Target>,
   headers: Record<string, string> = SENT,
   path = '/v1/messages',
+  fields: object = {},
 ) => {
   const upstream = await startMisbehaving((response) => answer(response));
   const target = targetAt(upstream.url, { protocol: 'messages', ...members });
@@ -39,7 +53,7 @@ const sentTo = async (
   await send(fleet.urls[0] ?? '', path, {
     method: 'POST',
     headers: { 'x-api-key': fleet.key, ...headers },
-    body: JSON.stringify({ model: 'vendor/model', ...BODY, ...system }),
+    body: JSON.stringify({ model: 'vendor/model', ...BODY, ...system, ...fields }),
   });
   await fleet.close();
   const [seen] = upstream.seen;
@@ -58,6 +72,55 @@ test('a chat target gets neither the anthropic headers nor the accounting block'
   expect(headers).toEqual({});
   expect(text).toContain('You are an agent.');
   expect(text).not.toContain('billing');
+});
+
+/** A system prompt that begins with the accounting line, and what a target that has no use for the line gets of it. */
+const PROMPTS: Record<string, [system: unknown, sent: unknown]> = {
+  'of two blocks': [BODY.system, [{ type: 'text', text: 'You are an agent.' }]],
+  'of one block': [
+    [{ type: 'text', text: `${BILLING}\n\nYou are an agent.` }],
+    [{ type: 'text', text: 'You are an agent.' }],
+  ],
+  'of one text': [`${BILLING}\nYou are an agent.`, 'You are an agent.'],
+  'of the line alone': [BILLING, undefined],
+  'of a block with the line alone': [[{ type: 'text', text: BILLING }], undefined],
+};
+
+describe.each(Object.entries(PROMPTS))('of a system prompt %s', (_, [system, sent]) => {
+  test.each(['chat', 'responses', 'gemini'] as const)(
+    'a %s target gets all but the accounting line',
+    async (protocol) => {
+      const { text } = await sentTo({ protocol }, SENT, '/v1/messages', { system });
+      expect(text).not.toContain('billing');
+      expect(text.includes('You are an agent.')).toBe(sent !== undefined);
+    },
+  );
+
+  test.each([
+    ['whose profile says so', { billingLine: false }],
+    ["of a vendor that is not the agent's", 'kimi-k3'],
+  ])('a messages target %s gets all but the accounting line', async (_name, profile) => {
+    const members = { profile: TargetProfile.parse(profile) };
+    const { text } = await sentTo(members, SENT, '/v1/messages', { system });
+    expect(JSON.parse(text).system).toEqual(sent);
+  });
+
+  test('a messages target gets the same with a history that is written anew', async () => {
+    const { text } = await sentTo({ profile: { billingLine: false } }, SENT, '/v1/messages', {
+      system,
+      messages: REPEATED_CALLS,
+    });
+    expect(text).not.toContain('billing');
+    expect(text.includes('You are an agent.')).toBe(sent !== undefined);
+  });
+
+  test('a chat caller with that prompt has it sent without the accounting line', async () => {
+    const content = typeof system === 'string' ? system : (system as object[]);
+    const messages = [{ role: 'system', content }, ...BODY.messages];
+    const { text } = await sentTo({ protocol: 'chat' }, SENT, '/v1/chat/completions', { messages });
+    expect(text).not.toContain('billing');
+    expect(text.includes('You are an agent.')).toBe(sent !== undefined);
+  });
 });
 
 test.each([

@@ -236,6 +236,20 @@ const ROWS: Record<string, Row> = {
     fields: { max_tokens: 9_000, output_config: { effort: 'low' } },
     sent: { output_config: undefined },
   },
+  "Bedrock's, of an agent's accounting line": {
+    words:
+      'x-anthropic-billing-header is a reserved keyword and may not be used in the system prompt.',
+    isRejected: hasText('x-anthropic-billing-header'),
+    protocol: 'messages',
+    fields: {
+      max_tokens: 9,
+      system: [
+        textPart('x-anthropic-billing-header: cc_version=2.1.38; cch=00000;'),
+        textPart('Be brief.'),
+      ],
+    },
+    sent: { system: [textPart('Be brief.')] },
+  },
   "a gateway's before Anthropic, of a hint": {
     words: {
       error: {

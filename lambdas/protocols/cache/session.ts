@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { asRecord, asString, readJsonObject } from '../bytes/json.ts';
 import type { GenerationRequest, Turn } from '../generation.ts';
+import { spokenText } from '../instructions.ts';
 import type { CallerHeaders } from '../protocol.ts';
 
 /** Headers that name a session, the most specific first. */
@@ -44,7 +45,9 @@ const sampleOf = (text: string): string =>
     : `${text.length} ${text.slice(0, SAMPLE)} ${text.slice(-SAMPLE)}`;
 
 const textsOf = (turn: Turn | undefined): string[] =>
-  turn?.blocks.flatMap((block) => (block.type === 'text' ? sampleOf(block.text) : [])) ?? [];
+  turn?.blocks.flatMap((block) =>
+    block.type === 'text' ? sampleOf(spokenText(block.text) ?? '') : [],
+  ) ?? [];
 
 /** What stays the same in each request of a conversation: its first system turn and its first turn of the user. */
 const openingOf = ({ turns }: Pick<GenerationRequest, 'turns'>): string[] => [

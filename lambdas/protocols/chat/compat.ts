@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { asArray, asRecord, type Json } from '../bytes/json.ts';
 import type { GenerationRequest, Turn } from '../generation.ts';
-import { isBillingLine } from '../instructions.ts';
+import { spokenText } from '../instructions.ts';
 import { without } from '../ledger/extras.ts';
 import { EARLIER_THINKING } from '../profile.ts';
 import type { WireTarget } from '../protocol.ts';
@@ -75,7 +75,7 @@ export const withOneText = (message: Json): Json => {
   const parts = asArray(message.content).map((part) => asRecord(part) ?? {});
   if (parts.length === 0) return message;
   if (parts.some(({ type, text }) => type !== 'text' || typeof text !== 'string')) return message;
-  const texts = parts.map(({ text }) => String(text)).filter((text) => !isBillingLine(text));
+  const texts = parts.flatMap(({ text }) => spokenText(String(text)) ?? []);
   return { ...message, content: texts.join('\n\n') };
 };
 

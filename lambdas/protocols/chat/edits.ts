@@ -3,7 +3,7 @@ import { inside, insideEach, setMembers, withoutNulls } from '../bytes/edits.ts'
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
 import { encodeMaxTokens, encodeUser } from '../fit-effort.ts';
-import { instructionEdits, isBillingLine } from '../instructions.ts';
+import { billingEdits, instructionEdits } from '../instructions.ts';
 import { EARLIER_THINKING } from '../profile.ts';
 import { type Context, createEditsOf, idEdits, repairEdits } from '../request-edits.ts';
 import { fittingToolName } from '../tools/names.ts';
@@ -130,11 +130,13 @@ const assistantEdits = (message: Json, context: Context): Edit[] => [
 /** An agent's accounting line is left out; `developer` is the newer name of a role that every upstream knows. */
 const systemEdits = (message: Json): Edit[] => {
   const { role, content } = message;
-  if (isBillingLine(content)) return [remove([])];
-  const lines = insideEach(message, 'content', ({ text }) =>
-    isBillingLine(text) ? [remove([])] : [],
-  );
-  if (lines.length > 0 && lines.length === asArray(content).length) return [remove([])];
+  const ofText = billingEdits(message, 'content');
+  const lines = [
+    ...ofText,
+    ...insideEach(message, 'content', (part) => billingEdits(part, 'text')),
+  ];
+  const removed = lines.filter((edit) => edit.remove).length;
+  if (removed > 0 && removed >= asArray(content).length) return [remove([])];
   return role === 'developer' ? [...lines, set(['role'], 'system')] : lines;
 };
 

@@ -7,7 +7,7 @@ import type {
   ToolResultBlock,
   Turn,
 } from '../generation.ts';
-import { isBillingLine } from '../instructions.ts';
+import { spokenBlocks } from '../instructions.ts';
 import { noContent } from '../ledger/assert-consistent.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
 import type { WireTarget } from '../protocol.ts';
@@ -73,8 +73,7 @@ const encodeAssistant = (turn: Turn, sameProtocol: boolean): Json | undefined =>
 };
 
 const encodeSystem = ({ blocks, extras }: Turn, sameProtocol: boolean): Json | undefined => {
-  const kept = blocks.filter((block) => block.type !== 'text' || !isBillingLine(block.text));
-  const content = contentOf(kept, sameProtocol);
+  const content = contentOf(spokenBlocks(blocks), sameProtocol);
   if (content.length === 0 && !sameProtocol) return undefined;
   return { ...extraFieldsFor(NAME, extras), role: 'system', content };
 };

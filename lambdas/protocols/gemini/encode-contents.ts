@@ -6,7 +6,7 @@ import type {
   ToolResultBlock,
   Turn,
 } from '../generation.ts';
-import { asReminder, isBillingLine } from '../instructions.ts';
+import { asReminder, spokenBlocks } from '../instructions.ts';
 import { noContent } from '../ledger/assert-consistent.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
 import type { WireTarget } from '../protocol.ts';
@@ -111,8 +111,6 @@ const namesOf = (turns: Turn[]): Map<string, string> =>
     ),
   );
 
-const isSpoken = (block: Block): boolean => block.type !== 'text' || !isBillingLine(block.text);
-
 /**
  * System turns before the conversation, and the conversation: later ones are marked turns of the user.
  * @throws ApiError 400 when nothing of it has a form
@@ -122,7 +120,7 @@ export const encodeContents = (
   target: WireTarget,
 ): { systemInstruction?: Json; contents: Json[] } => {
   const [lead, rest] = leadOf(turns);
-  const system = lead.flatMap(({ blocks }) => blocks.filter(isSpoken).flatMap(partsOf));
+  const system = lead.flatMap(({ blocks }) => spokenBlocks(blocks).flatMap(partsOf));
   const names = namesOf(turns);
   const runs = runsOf(rest.map(asReminder), (last, next) => last.role === next.role);
   const contents = runs.flatMap((run): Json[] => {

@@ -5,7 +5,7 @@ import { insideEach, isBlankText, setMembers, withoutNulls } from '../bytes/edit
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
 import type { NativeTool, Tool } from '../generation.ts';
-import { instructionEdits, reminderOf } from '../instructions.ts';
+import { billingEdits, instructionEdits, reminderOf } from '../instructions.ts';
 import { noContent } from '../ledger/assert-consistent.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
 import { type Context, createEditsOf, repairEdits } from '../request-edits.ts';
@@ -131,12 +131,17 @@ const isItemRemoval = ({ remove: isRemoved, path }: Edit): boolean =>
   isRemoved === true && path.length === 2;
 
 /** The edits of `holder`, whose content is the member `name`; undefined if nothing is left of it. */
-const leftOf = (holder: Json, name: string, taker: Taker): Edit[] | undefined => {
+const leftOf = (
+  holder: Json,
+  name: string,
+  taker: Taker,
+  editsOfPart = partEdits,
+): Edit[] | undefined => {
   const content = holder[name];
   if (!Array.isArray(content)) {
     return content == null || isBlankText(content) ? undefined : [];
   }
-  const edits = contentEdits(holder, name, taker);
+  const edits = insideEach(holder, name, (part) => editsOfPart(part, taker));
   return edits.filter(isItemRemoval).length === content.length ? undefined : edits;
 };
 
@@ -183,8 +188,20 @@ const editsFor = (message: Json, taker: Taker): Edit[] => {
   return edits;
 };
 
-const system = ({ received }: Context, taker: Taker): Edit[] =>
-  received.system == null ? [] : (leftOf(received, 'system', taker) ?? [remove(['system'])]);
+/** Of the system prompt, for a target that would read an agent's accounting line as a part of it. */
+const spokenEdits = (part: Json, taker: Taker): Edit[] => {
+  const line = billingEdits(part, 'text');
+  return line.length > 0 ? line : partEdits(part, taker);
+};
+
+const system = ({ received, target }: Context, taker: Taker): Edit[] => {
+  if (received.system == null) return [];
+  const isSpoken = target.billingLine === false;
+  const [line] = isSpoken ? billingEdits(received, 'system') : [];
+  if (line) return [line.remove ? remove(['system']) : line];
+  const edits = leftOf(received, 'system', taker, isSpoken ? spokenEdits : partEdits);
+  return edits ?? [remove(['system'])];
+};
 
 /** @throws ApiError 400 when no content is left */
 const history = (context: Context): Edit[] => {

@@ -1,7 +1,7 @@
 import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import type { Json } from '../bytes/json.ts';
 import type { Block, GenerationRequest, Turn } from '../generation.ts';
-import { asReminder } from '../instructions.ts';
+import { asReminder, spokenBlocks } from '../instructions.ts';
 import { noContent } from '../ledger/assert-consistent.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
 import type { WireTarget } from '../protocol.ts';
@@ -104,7 +104,8 @@ const encodeMessages = (
  */
 export const encodeTurns = (request: GenerationRequest, target: WireTarget) => {
   const [lead, later] = leadOf(request.turns);
-  const system = encodeContent(lead.flatMap(({ blocks }) => blocks));
+  const blocks = lead.flatMap((turn) => turn.blocks);
+  const system = encodeContent(target.billingLine === false ? spokenBlocks(blocks) : blocks);
   const messages = encodeMessages(later, request, target);
   return omitUndefined({ system: system === '' ? undefined : system, messages });
 };

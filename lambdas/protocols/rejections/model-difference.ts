@@ -13,6 +13,7 @@ export type ModelDifference =
         | 'forcedTool'
         | 'samplingWithEffort'
         | 'temperatureWithTopP'
+        | 'billingLine'
         | 'customTools'
         | 'stop'
         | 'streamOptions'

@@ -1,7 +1,7 @@
 import { omitUndefined } from '../../support/objects.ts';
 import { asRecord, type Json } from '../bytes/json.ts';
 import type { Block, GenerationRequest, ToolResultBlock, Turn } from '../generation.ts';
-import { isBillingLine } from '../instructions.ts';
+import { spokenBlocks } from '../instructions.ts';
 import { noContent } from '../ledger/assert-consistent.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
 import { formatMediaUrl } from '../media.ts';
@@ -118,9 +118,7 @@ const encodeSpoken = ({ role, blocks }: Turn, customCalls: ReadonlySet<string>):
     const kind = customCalls.has(block.callId) ? 'custom_tool_call' : 'function_call';
     return [{ type: `${kind}_output`, call_id: idOf(block.callId), output: encodeOutput(block) }];
   });
-  const isLine = (block: Block) =>
-    role === 'system' && block.type === 'text' && isBillingLine(block.text);
-  const content = partsOf(blocks.filter((block) => !isLine(block)));
+  const content = partsOf(role === 'system' ? spokenBlocks(blocks) : blocks);
   return content.length > 0 ? [...results, { type: 'message', role, content }] : results;
 };
 

@@ -79,6 +79,7 @@ const target: fc.Arbitrary<WireTarget> = fc
       ),
       effort: fc.constantFrom([], ['low', 'medium']),
       systemTurns: fc.constantFrom('leading' as const, 'none' as const),
+      billingLine: fc.constant(false),
       turns: fc.constant('alternating' as const),
       toolCallIds: fc.constantFrom('short' as const, 'limited' as const),
       reasoningHistory: fc.constantFrom('required' as const, 'refused' as const),

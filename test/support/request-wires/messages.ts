@@ -5,6 +5,11 @@ import { args, loose, MODEL, partsOr, schema, text, word } from './parts.ts';
 export const messagesWire = () => {
   const cache = { cache_control: fc.constant({ type: 'ephemeral' }) };
   const textBlock = loose({ type: fc.constant('text'), text }, cache);
+  const line = fc.constantFrom(
+    'x-anthropic-billing-header: a;',
+    'x-anthropic-billing-header: a;\n\nb',
+  );
+  const accounted = loose({ type: fc.constant('text'), text: fc.oneof(line, text) }, cache);
   const image = loose(
     {
       type: fc.constant('image'),
@@ -90,7 +95,7 @@ export const messagesWire = () => {
       stream: fc.constant(false),
     },
     {
-      system: partsOr(textBlock),
+      system: fc.oneof(partsOr(textBlock), partsOr(accounted)),
       temperature: fc.constantFrom(0, 0.5, 1),
       top_k: fc.nat(9),
       stop_sequences: fc.array(word, { minLength: 1, maxLength: 6 }),

@@ -46,6 +46,12 @@ describe('the id of a session', () => {
     expect(id('k', long('a'), long('b'), 'yes?', 'more')).toBe(id('k', long('a'), long('b')));
   });
 
+  test("an agent's accounting line, which another request has with another hash, is in no id", () => {
+    const line = (hash: string) => `x-anthropic-billing-header: cc_version=2; cch=${hash};\n`;
+    expect(id('k', `${line('36ee5')}rules`, 'hi')).toBe(id('k', `${line('0aaa9')}rules`, 'hi'));
+    expect(id('k', `${line('36ee5')}rules`, 'hi')).not.toBe(id('k', `${line('36ee5')}rule`, 'hi'));
+  });
+
   test('ids differ by key, by system prompt, by first question, and by the name alone where there is one', () => {
     const ids = [
       id('k', 'rules', 'hi'),
