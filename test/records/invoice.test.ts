@@ -180,6 +180,19 @@ const CASES: Case[] = [
     usd: 0.0005 + 0.025 + 0.000_25,
     source: 'estimated',
   },
+  {
+    name: 'a response of Grok that breaks off, whose chunks all have the tokens of the prompt',
+    protocol: 'chat',
+    billing: {
+      first: {
+        ...{ prompt_tokens: 50_100, completion_tokens: 1, total_tokens: 50_101 },
+        prompt_tokens_details: { cached_tokens: 50_000 },
+      },
+      ending: 'reset',
+    },
+    usd: 0.0005 + 0.025 + 0.000_25,
+    source: 'estimated',
+  },
 ];
 
 const FIRST_BREAKS: Billing = {

@@ -8,7 +8,7 @@ type Event = Parameters<typeof messagesWire>[0][number];
 
 /** What a provider bills for one request, in its own words; how its response ends. */
 export type Billing = {
-  /** Of `message_start`, of the first chunk of Gemini, or none on chat. */
+  /** Of `message_start`, or of the first chunk. */
   first?: Json;
   usage?: Json;
   /** Members of a chat response beside its usage. */
@@ -29,8 +29,9 @@ const messageOf = ({ first = {}, usage = {} }: Billing): Event[] => [
   { type: 'message_stop' },
 ];
 
-const chunksOf = ({ usage, beside }: Billing): Json[] => [
+const chunksOf = ({ first, usage, beside }: Billing): Json[] => [
   {
+    usage: first,
     choices: [
       {
         index: 0,

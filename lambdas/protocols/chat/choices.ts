@@ -5,7 +5,8 @@ import type { EventOf, GenerationEvent, Usage } from '../generation.ts';
 export type ChoiceReader = {
   hasReason(): boolean;
   isFinished(): boolean;
-  read(choice: Json): void;
+  /** `usage`: the counts that the response has stated so far. */
+  read(choice: Json, usage?: Usage): void;
   /** @throws UpstreamError when the choice has no finish reason, or a call that cannot be used. */
   finish(usage: Usage | undefined): void;
   /** The events written since the last call. */
@@ -13,7 +14,9 @@ export type ChoiceReader = {
 };
 
 /** Reads all choices of a response. */
-export type ChoicesReader = Omit<ChoiceReader, 'read'> & { read(wire: Json): void };
+export type ChoicesReader = Omit<ChoiceReader, 'read'> & {
+  read(wire: Json, usage?: Usage): void;
+};
 
 const isFinish = (event: GenerationEvent): event is EventOf<'finish'> => event.type === 'finish';
 

@@ -63,8 +63,8 @@ const createMessageReader = (request: GenerationRequest, writer: EventWriter) =>
 
   return {
     // One chunk may hold reasoning, text and tools; the model generated them in this order.
-    read(delta: Json) {
-      writer.start();
+    read(delta: Json, usage?: Usage) {
+      writer.start(usage);
       write('thinking', readReasoning(delta));
       for (const [kind, text] of readContent(delta.content)) write(kind, text);
       write('refusal', asString(delta.refusal) ?? '');
@@ -93,9 +93,9 @@ const createChoiceReader = (
   return {
     hasReason: () => reason !== undefined,
     isFinished: writer.isFinished,
-    read: (choice) => {
+    read: (choice, usage) => {
       const delta = asRecord(choice.delta) ?? asRecord(choice.message) ?? {};
-      message.read(delta);
+      message.read(delta, usage);
       // Not the end: usage may follow, and with some upstreams content.
       reason = decodeFinishReason(choice, request) ?? reason;
     },
@@ -122,9 +122,9 @@ export const createChoices = (request: GenerationRequest): ChoicesReader => {
   const reader = createChoiceReader(request);
   return {
     ...reader,
-    read: (wire) => {
+    read: (wire, usage) => {
       const choice = firstChoice(wire);
-      if (choice) reader.read(choice);
+      if (choice) reader.read(choice, usage);
     },
   };
 };
@@ -137,10 +137,11 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
 
   const read = (chunk: Json): void => {
     assertNoError(chunk);
-    // Usage comes on a separate chunk, on the last one, or cumulatively on each: the last one counts.
+    // Usage comes on a separate chunk, on the last one, or cumulatively on each: the last one counts. That of the first one has
+    // the prompt, also of a stream that is not read to its end.
     usage = readUsage(chunk, firstChoice(chunk)) ?? usage;
     tier = chunk.service_tier ?? tier;
-    choices.read(chunk);
+    choices.read(chunk, usage);
   };
   const finish = () => choices.finish(withTier(usage, tier));
   const { hasReason } = choices;
