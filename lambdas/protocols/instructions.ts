@@ -52,12 +52,12 @@ export const instructionEdits = (
 };
 
 /**
- * An agent's accounting line at the start of its system prompt. It differs between conversations, in some versions between
+ * An agent's billing line at the start of its system prompt. It differs between conversations, in some versions between
  * requests: where it is read as a part of the prompt, no cache has what follows.
  */
 const BILLING_LINE = /^x-anthropic-billing-header:[^\n]*\n*/;
 
-/** The text without its accounting line; undefined if nothing is left. */
+/** The text without its billing line; undefined if nothing is left. */
 export const spokenText = (text: string): string | undefined =>
   BILLING_LINE.test(text) ? text.replace(BILLING_LINE, '') || undefined : text;
 

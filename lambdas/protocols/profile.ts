@@ -57,7 +57,7 @@ export type Profile = {
   turns?: 'alternating' | undefined;
   /** On responses: whether the provider may store responses, as it does unless the request rejects it. @default false */
   store?: boolean | undefined;
-  /** On messages: whether an agent's accounting line is sent; all but its vendor read it as a part of the prompt, or reject it. @default true */
+  /** On messages: whether an agent's billing line is sent; all but its vendor read it as a part of the prompt, or reject it. @default true */
   billingLine?: boolean | undefined;
   /** On messages: how long the marks live that requests without any get; absent: they get none. */
   cacheMarks?: CacheLife | 'off' | undefined;

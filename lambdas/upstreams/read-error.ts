@@ -3,7 +3,7 @@ import type { HeaderMap } from '../protocols/protocol.ts';
 import type { ProviderLimit } from '../protocols/provider-limits.ts';
 import { beforeEcho } from '../protocols/rejections/echo.ts';
 import { interpretErrorBody, interpretSentError } from '../protocols/rejections/error-body.ts';
-import { ACCOUNTING_LINE, differenceIn } from '../protocols/rejections/read-difference.ts';
+import { BILLING_LINE, differenceIn } from '../protocols/rejections/read-difference.ts';
 import { type Confidential, cleanReason } from '../protocols/rejections/reason.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { NUMBER, retryAfterSeconds } from '../support/retry-after.ts';
@@ -16,14 +16,14 @@ const reasonOf = (words: string | undefined, confidential: Confidential): string
 const MAX_WORDS = 1_000;
 
 /**
- * The provider's own words: what it quotes of a request shows no difference of its model. The name of an agent's accounting line
+ * The provider's own words: what it quotes of a request shows no difference of its model. The name of an agent's billing line
  * is one of them, though the request has it, too.
  */
 const ownWords = (words: string | undefined, { request }: Confidential): string | undefined =>
   words === undefined
     ? undefined
     : beforeEcho(
-        words.slice(0, MAX_WORDS).replace('x-anthropic-billing-header', ACCOUNTING_LINE),
+        words.slice(0, MAX_WORDS).replace('x-anthropic-billing-header', BILLING_LINE),
         request,
       );
 

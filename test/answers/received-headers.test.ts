@@ -61,20 +61,20 @@ const sentTo = async (
   return { headers: Object.fromEntries(got), text: seen?.text ?? '' };
 };
 
-test("a messages target gets every anthropic header of its caller unchanged, and the agent's accounting block first", async () => {
+test("a messages target gets every anthropic header of its caller unchanged, and the agent's billing line first", async () => {
   const { headers, text } = await sentTo({});
   expect(headers).toEqual(SENT);
   expect(JSON.parse(text).system[0]).toEqual({ type: 'text', text: BILLING });
 });
 
-test('a chat target gets neither the anthropic headers nor the accounting block', async () => {
+test('a chat target gets neither the anthropic headers nor the billing line', async () => {
   const { headers, text } = await sentTo({ protocol: 'chat' });
   expect(headers).toEqual({});
   expect(text).toContain('You are an agent.');
   expect(text).not.toContain('billing');
 });
 
-/** A system prompt that begins with the accounting line, and what a target that has no use for the line gets of it. */
+/** A system prompt that begins with the billing line, and what a target that has no use for the line gets of it. */
 const PROMPTS: Record<string, [system: unknown, sent: unknown]> = {
   'of two blocks': [BODY.system, [{ type: 'text', text: 'You are an agent.' }]],
   'of one block': [
@@ -88,7 +88,7 @@ const PROMPTS: Record<string, [system: unknown, sent: unknown]> = {
 
 describe.each(Object.entries(PROMPTS))('of a system prompt %s', (_, [system, sent]) => {
   test.each(['chat', 'responses', 'gemini'] as const)(
-    'a %s target gets all but the accounting line',
+    'a %s target gets all but the billing line',
     async (protocol) => {
       const { text } = await sentTo({ protocol }, SENT, '/v1/messages', { system });
       expect(text).not.toContain('billing');
@@ -99,7 +99,7 @@ describe.each(Object.entries(PROMPTS))('of a system prompt %s', (_, [system, sen
   test.each([
     ['whose profile says so', { billingLine: false }],
     ["of a vendor that is not the agent's", 'kimi-k3'],
-  ])('a messages target %s gets all but the accounting line', async (_name, profile) => {
+  ])('a messages target %s gets all but the billing line', async (_name, profile) => {
     const members = { profile: TargetProfile.parse(profile) };
     const { text } = await sentTo(members, SENT, '/v1/messages', { system });
     expect(JSON.parse(text).system).toEqual(sent);
@@ -114,7 +114,7 @@ describe.each(Object.entries(PROMPTS))('of a system prompt %s', (_, [system, sen
     expect(text.includes('You are an agent.')).toBe(sent !== undefined);
   });
 
-  test('a chat caller with that prompt has it sent without the accounting line', async () => {
+  test('a chat caller with that prompt has it sent without the billing line', async () => {
     const content = typeof system === 'string' ? system : (system as object[]);
     const messages = [{ role: 'system', content }, ...BODY.messages];
     const { text } = await sentTo({ protocol: 'chat' }, SENT, '/v1/chat/completions', { messages });

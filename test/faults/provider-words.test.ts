@@ -236,7 +236,7 @@ const ROWS: Record<string, Row> = {
     fields: { max_tokens: 9_000, output_config: { effort: 'low' } },
     sent: { output_config: undefined },
   },
-  "Bedrock's, of an agent's accounting line": {
+  "Bedrock's, of an agent's billing line": {
     words:
       'x-anthropic-billing-header is a reserved keyword and may not be used in the system prompt.',
     isRejected: hasText('x-anthropic-billing-header'),

@@ -127,7 +127,7 @@ const assistantEdits = (message: Json, context: Context): Edit[] => [
   ...(message.content == null && !hasOther(message) ? [set(['content'], '')] : []),
 ];
 
-/** An agent's accounting line is left out; `developer` is the newer name of a role that every upstream knows. */
+/** An agent's billing line is left out; `developer` is the newer name of a role that every upstream knows. */
 const systemEdits = (message: Json): Edit[] => {
   const { role, content } = message;
   const ofText = billingEdits(message, 'content');

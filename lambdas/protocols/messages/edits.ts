@@ -188,7 +188,7 @@ const editsFor = (message: Json, taker: Taker): Edit[] => {
   return edits;
 };
 
-/** Of the system prompt, for a target that would read an agent's accounting line as a part of it. */
+/** Of the system prompt, for a target that would read an agent's billing line as a part of it. */
 const spokenEdits = (part: Json, taker: Taker): Edit[] => {
   const line = billingEdits(part, 'text');
   return line.length > 0 ? line : partEdits(part, taker);

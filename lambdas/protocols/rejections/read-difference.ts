@@ -13,8 +13,8 @@ import { refusedKeywords, refusedMember } from './removable.ts';
 /** The difference that rejections with these words name; `found` is what the groups matched. */
 type Rule = [words: RegExp, read: (...found: string[]) => ModelDifference | undefined];
 
-/** Replaces the name of an agent's accounting line in rejections. */
-export const ACCOUNTING_LINE = 'accounting line';
+/** Replaces the name of an agent's billing line in rejections. */
+export const BILLING_LINE = 'billing line';
 
 /** The names of a list in a sentence: `low, medium and high`. */
 const namesIn = (text: string): string[] => text.match(/\w[\w.-]*\w/g) ?? [];
@@ -156,7 +156,7 @@ const RULES: Rule[] = [
   [/unexpected value\(s\) (.{1,400}) for the anthropic-beta/, betasWithout],
   [/anthropic-version: (\d{4}-\d\d-\d\d) is not a valid version/, versionsWithout],
   // Bedrock.
-  [/accounting line is a reserved keyword/, () => ({ member: 'billingLine', is: false })],
+  [/billing line is a reserved keyword/, () => ({ member: 'billingLine', is: false })],
   [
     /invalid type: sequence, expected a string|content\W{1,4}(?:value )?must be a string|content fields type should be str\b|^(?:.{0,80}\W)?input should be a valid string/,
     () => ({ member: 'content', is: 'text' }),

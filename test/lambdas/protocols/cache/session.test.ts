@@ -46,7 +46,7 @@ describe('the id of a session', () => {
     expect(id('k', long('a'), long('b'), 'yes?', 'more')).toBe(id('k', long('a'), long('b')));
   });
 
-  test("an agent's accounting line, which another request has with another hash, is in no id", () => {
+  test("an agent's billing line, which another request has with another hash, is in no id", () => {
     const line = (hash: string) => `x-anthropic-billing-header: cc_version=2; cch=${hash};\n`;
     expect(id('k', `${line('36ee5')}rules`, 'hi')).toBe(id('k', `${line('0aaa9')}rules`, 'hi'));
     expect(id('k', `${line('36ee5')}rules`, 'hi')).not.toBe(id('k', `${line('36ee5')}rule`, 'hi'));
