@@ -1,5 +1,6 @@
 import { usageError } from './cli-error.ts';
 import type { OptionName, Options } from './read-arguments.ts';
+import { readInstant } from './read-instant.ts';
 
 /** Returns an option's value. @throws CliError 2 if it is missing or empty */
 export const required = (options: Options, name: OptionName): string => {
@@ -16,9 +17,11 @@ const instantOf = (name: string, text: string, fromNow: (ms: number) => number):
   const instant =
     count !== undefined && (unit === 'h' || unit === 'd')
       ? fromNow(Number(count) * UNIT_MS[unit])
-      : Date.parse(text);
+      : readInstant(text);
   if (Number.isNaN(instant)) {
-    throw usageError(`--${name} must be 12h, 90d or an RFC 3339 time (got '${text}').`);
+    throw usageError(
+      `--${name} must be 12h, 90d, a day such as 2027-01-31, or an RFC 3339 time (got '${text}').`,
+    );
   }
   return new Date(instant).toISOString();
 };

@@ -22,11 +22,16 @@ type Query = Call['query'];
 /** Longer than a year, so that a month can be compared with the year before. */
 const MAX_DAYS = 400;
 
-/** Rejects what is neither a day nor a time. @throws ApiError 400 */
+const INSTANT = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/;
+
+/**
+ * Rejects what is neither a day nor an RFC 3339 time: of `2026-11-01 junk` `Date.parse` makes June,
+ * and of a time without an offset one of the machine's time zone. @throws ApiError 400
+ */
 const instantIn = (query: Query, name: 'since' | 'until'): number | undefined => {
   const text = query[name];
   if (text === undefined) return undefined;
-  const instant = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+  const instant = INSTANT.test(text) ? Date.parse(text) : Number.NaN;
   const day = text.slice(0, 10);
   // February 30 would be March 2.
   if (!Number.isNaN(instant) && dayOf(Date.parse(day)) === day) return instant;

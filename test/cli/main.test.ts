@@ -281,6 +281,12 @@ describe('errors', () => {
       ['plans', 'create', 'p', '--rpm', 'many', '--quota', '1', '--period', 'day'],
       /--rpm must be a whole number \(got 'many'\)/,
     ],
+    // `Date.parse` reads the first as the year 2045, the second as March 2, the third as June 2001.
+    ...['45', '2027-02-30', '6 months'].map((time): [number, string[], RegExp] => [
+      2,
+      ['keys', 'create', '--project', 'local', '--plan', 'local', '--expires', time],
+      /^--expires must be 12h, 90d, a day such as 2027-01-31, or an RFC 3339 time \(got '/,
+    ]),
     [2, ['keys', 'create', '--project', 'local'], /Missing option: --plan/],
     [
       2,

@@ -89,6 +89,8 @@ describe('the history of a project', () => {
   test.each([
     ['?since=yesterday', 'since: must be a day'],
     ['?since=2026-02-30', 'since: must be a day'],
+    ['?since=2026-11-01+junk', 'since: must be a day'],
+    ['?since=2026-11-01T10:00', 'since: must be a day'],
     ['?until=2026-01-01', 'since: missing'],
     ['?by=day', 'since: missing'],
     ['?since=2026-01-02&until=2026-01-01', 'since: must be before until'],
