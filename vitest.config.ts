@@ -29,8 +29,8 @@ export default defineConfig({
     // npm run test:browser and npm run test:rehearsal
     exclude: ['test/browser/**', 'test/rehearsal/**'],
     globalSetup: inTests('house/leftovers'),
-    setupFiles: ['compile-cache', 'fail-on-leaks', 'fail-on-shapes'].map((name) =>
-      inTests(`support/${name}`),
+    setupFiles: ['compile-cache', 'plain-assertions', 'fail-on-leaks', 'fail-on-shapes'].map(
+      (name) => inTests(`support/${name}`),
     ),
     pool: 'threads',
     // Files of one worker share its modules: loading them anew for each costs a second of CPU a file.

@@ -52,42 +52,41 @@ const findingsOf = (
   );
 };
 
+const baseUrl = 'https://bedrock-runtime.eu-central-1.amazonaws.com/anthropic';
+const bedrock = { upstream: 'bedrock', protocol: 'messages', baseUrl, auth: 'iam' } as const;
+const profileArn = 'arn:aws:bedrock:eu-central-1:123456789012:application-inference-profile/a1b2';
+/** Inference profiles of Amazon Bedrock, one of them by its ARN. */
+const BEDROCK = modelOn(
+  ['eu.anthropic.claude-x', profileArn].map((model) => ({ ...bedrock, model })),
+);
+
 test.each([
-  ['dev', {}],
-  ['prod with every option', EVERY_OPTION],
+  // In this order, as CDK loads rules anew for a stack that has other types of resources than the one before it.
+  ['prod with every option', EVERY_OPTION, {}],
   [
-    'prod with existing data and no Function URL',
+    'prod with existing data, inference profiles of Amazon Bedrock and no Function URL',
     {
       stage: 'prod',
       functionUrl: 'off',
       keysTable: 'keys-restored',
       upstreamSecret: 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:upstreams-a1B2c3',
     },
+    { models: [BEDROCK] },
   ],
-  ['prod with a Web Function', { stage: 'prod', webFunction: 'on' }],
-])('%s has no unacknowledged finding of the security rules', (_, context) => {
-  expect(findingsOf(context)).toEqual([]);
+  ['prod with a Web Function', { stage: 'prod', webFunction: 'on' }, {}],
+  ['dev', {}, {}],
+])('%s has no unacknowledged finding of the security rules', (_, context, props) => {
+  expect(findingsOf(context, props)).toEqual([]);
 });
 
-test('a stack that calls inference profiles of Amazon Bedrock has no unacknowledged finding', () => {
-  const baseUrl = 'https://bedrock-runtime.eu-central-1.amazonaws.com/anthropic';
-  const target = { upstream: 'bedrock', protocol: 'messages', baseUrl, auth: 'iam' } as const;
-  const arn = 'arn:aws:bedrock:eu-central-1:123456789012:application-inference-profile/a1b2';
-  const targets = ['eu.anthropic.claude-x', arn].map((model) => ({ ...target, model }));
-  expect(findingsOf({}, { models: [modelOn(targets)] })).toEqual([]);
-});
-
-test('the security rules find an open bucket', () => {
-  const findings = findingsOf({}, {}, (stack) => new Bucket(stack, 'Open'));
-  expect(findings).toContainEqual(expect.stringMatching(/^AwsSolutions-S1 .*\/Open/));
-});
-
-test('synth reports a property that CloudFormation would reject (99,999 MB of memory)', () => {
+test('the security rules find an open bucket, and synth reports a property that CloudFormation would reject (99,999 MB of memory)', () => {
   const findings = findingsOf({}, {}, (stack) => {
+    new Bucket(stack, 'Open');
     const code = { zipFile: 'x' };
     const role = 'arn:aws:iam::123456789012:role/any';
     const rest = { runtime: 'nodejs24.x', handler: 'index.handler' };
     new CfnFunction(stack, 'TooLarge', { code, role, memorySize: 99_999, ...rest });
   });
+  expect(findings).toContainEqual(expect.stringMatching(/^AwsSolutions-S1 .*\/Open/));
   expect(findings).toContainEqual(expect.stringMatching(/F3034 .*TooLarge/));
 });

@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { modelOn } from '../support/models.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { start, untilReady } from './local-process.ts';
+import { start, startBuilt, untilReady } from './local-process.ts';
 
 /** A response that lasts minutes at 0.1 s a word. */
 const ENDLESS = [{ role: 'user', content: `say ${'word '.repeat(5_000)}` }];
@@ -54,7 +54,7 @@ test('--json prints one line, and SIGINT ends the router with exit code 0 while 
 });
 
 test('SIGTERM lets a stream end, accepts nothing new, and ends the router with exit code 0', async () => {
-  const child = start(['--json', '--delay', '100']);
+  const child = startBuilt(['--json', '--delay', '100']);
   const router = await untilReady(child);
   const words = Array.from({ length: 12 }, (_, at) => `word${at}`).join(' ');
   const response = await openStream(router, [{ role: 'user', content: `say ${words}` }]);
@@ -69,7 +69,7 @@ test('SIGTERM lets a stream end, accepts nothing new, and ends the router with e
 
 test('SIGTERM lets a response in the background end, and a router on the same folder has it', async () => {
   const folder = join(data, 'background');
-  const child = start(['--json', '--delay', '100', '--data', folder]);
+  const child = startBuilt(['--json', '--delay', '100', '--data', folder]);
   const router = await untilReady(child);
   const words = Array.from({ length: 12 }, (_, at) => `word${at}`).join(' ');
   const headers = { authorization: `Bearer ${router.key}`, 'content-type': 'application/json' };
@@ -82,7 +82,7 @@ test('SIGTERM lets a response in the background end, and a router on the same fo
   const ended = ending(child);
   child.kill('SIGTERM');
   expect(await ended).toEqual({ code: 0, signal: null });
-  const next = await untilReady(start(['--json', '--data', folder]));
+  const next = await untilReady(startBuilt(['--json', '--data', folder]));
   const read = await fetch(`${next.baseUrl}/v1/responses/${id}`, { headers });
   const text = await read.text();
   expect(JSON.parse(text)).toMatchObject({ status: 'completed' });
@@ -112,7 +112,7 @@ test('a port in use ends the start with a one-line error and exit code 1', async
   await once(other, 'listening');
   const address = other.address();
   const port = typeof address === 'object' && address ? address.port : 0;
-  expect(await failedStart(start(['--json'], { PORT: `${port}` }))).toEqual({
+  expect(await failedStart(startBuilt(['--json'], { PORT: `${port}` }))).toEqual({
     stderr: expect.stringMatching(`^Port ${port} is already in use\\..*\\n$`),
     stdout: '',
     code: 1,
@@ -126,7 +126,9 @@ test.each([
 ])(
   'the address %s, which is not this machine, ends the start with a one-line error',
   async (host, reason) => {
-    const child = start(['--json', '--host', host], { MODEL_ROUTER_ADMIN_SECRET: 'x'.repeat(16) });
+    const child = startBuilt(['--json', '--host', host], {
+      MODEL_ROUTER_ADMIN_SECRET: 'x'.repeat(16),
+    });
     expect(await failedStart(child)).toEqual({
       stderr: expect.stringMatching(`^${reason}.*${host}\\.\\n$`),
       stdout: '',
@@ -161,14 +163,17 @@ const NO_CREDENTIALS = {
 
 test('a catalog of Bedrock models called by the role starts without --secrets', async () => {
   const keys = { AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: 'secret' };
-  const child = start(['--json', '--catalog', await catalogFile()], { ...NO_CREDENTIALS, ...keys });
+  const child = startBuilt(['--json', '--catalog', await catalogFile()], {
+    ...NO_CREDENTIALS,
+    ...keys,
+  });
   const { baseUrl, key } = await untilReady(child);
   const response = await fetch(`${baseUrl}/v1/models`, { headers: { 'x-api-key': key } });
   expect(await response.text()).toContain('vendor/model');
 });
 
 test('a start without AWS credentials for the role ends with what to export, and exit code 1', async () => {
-  const child = start(['--catalog', await catalogFile()], NO_CREDENTIALS);
+  const child = startBuilt(['--catalog', await catalogFile()], NO_CREDENTIALS);
   const { stderr, code } = await failedStart(child);
   expect(code).toBe(1);
   expect(stderr).toMatch(/aws sso login.*export AWS_ACCESS_KEY_ID.*AWS_SESSION_TOKEN\.\n$/);

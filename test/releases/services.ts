@@ -7,8 +7,8 @@ import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import {
   type AttributeValue,
+  BatchWriteItemCommand,
   DynamoDBClient,
-  PutItemCommand,
   ScanCommand,
 } from '@aws-sdk/client-dynamodb';
 import { systemClock } from '../../lambdas/support/clock.ts';
@@ -71,6 +71,9 @@ const toBase64 = (value: AttributeValue): AttributeValue =>
 const fromBase64 = (value: AttributeValue): AttributeValue =>
   isBytes(value) ? { B: Buffer.from(String(value.B), 'base64') } : value;
 
+/** As many items as DynamoDB writes in one call. */
+const BATCH = 25;
+
 /** What a stage consists of besides its functions, all on loopback. */
 export const startServices = async () => {
   const [dynamo, secrets, upstream] = await Promise.all([
@@ -105,9 +108,13 @@ export const startServices = async () => {
     },
     writeItems: async (items: Items): Promise<void> => {
       for (const table of TABLES) {
-        for (const item of items[table] ?? []) {
-          const put = { TableName: TABLE_NAMES[table], Item: mapItem(item, fromBase64) };
-          await client.send(new PutItemCommand(put));
+        const puts = (items[table] ?? []).map((item) => ({
+          PutRequest: { Item: mapItem(item, fromBase64) },
+        }));
+        for (let start = 0; start < puts.length; start += BATCH) {
+          const batch = puts.slice(start, start + BATCH);
+          const RequestItems = { [TABLE_NAMES[table]]: batch };
+          await client.send(new BatchWriteItemCommand({ RequestItems }));
         }
       }
     },

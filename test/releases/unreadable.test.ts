@@ -108,27 +108,36 @@ describe('items of a later version', () => {
     );
   };
 
-  const rowOf = async (admin: AdminBench, path: string, id: string) => {
+  const readList = async (admin: AdminBench, path: string) => {
     const { status, body } = await admin.send({ path });
     expect({ path, status }).toEqual({ path, status: 200 });
-    return List.parse(body).data.find((row) => row.id === id);
+    return List.parse(body).data;
   };
 
-  type Made = Awaited<ReturnType<typeof create>>;
+  const rowOf = async (admin: AdminBench, path: string, id: string) =>
+    (await readList(admin, path)).find((row) => row.id === id);
 
-  /** Marks of the lists that hold a project; `foreign` is what it has of a later version, if anything. */
-  const checkLists = async (admin: AdminBench, { name, id }: Made, foreign?: Foreign['table']) => {
-    const markOf = (...tables: Foreign['table'][]) =>
-      foreign && tables.includes(foreign) ? true : undefined;
-    const inProject = `/admin/projects/${name}`;
-    const project = await rowOf(admin, '/admin/projects', name);
-    expect(project?.unreadable).toBe(markOf('projects'));
-    expect((await rowOf(admin, '/admin/plans', name))?.unreadable).toBe(markOf('plans'));
-    if (foreign === 'projects') return;
-    const key = await rowOf(admin, `${inProject}/keys`, id);
-    expect(key?.status).toBe(foreign === 'keys' ? 'unreadable' : 'active');
-    const usage = await rowOf(admin, `${inProject}/usage`, id);
-    expect(usage?.unreadable).toBe(markOf('plans', 'meters'));
+  type Made = Awaited<ReturnType<typeof create>>;
+  /** A project, and what it has of a later version, if anything. */
+  type Checked = { made: Made; foreign?: Foreign };
+
+  /** Marks of the lists that hold the projects. */
+  const checkLists = async (admin: AdminBench, checked: Checked[]) => {
+    const projects = await readList(admin, '/admin/projects');
+    const plans = await readList(admin, '/admin/plans');
+    for (const { made, foreign } of checked) {
+      const { name, id } = made;
+      const about = `With ${JSON.stringify(foreign)}`;
+      const markOf = (...tables: Foreign['table'][]) =>
+        foreign && tables.includes(foreign.table) ? true : undefined;
+      expect(projects.find((row) => row.id === name)?.unreadable, about).toBe(markOf('projects'));
+      expect(plans.find((row) => row.id === name)?.unreadable, about).toBe(markOf('plans'));
+      if (foreign?.table === 'projects') continue;
+      const key = await rowOf(admin, `/admin/projects/${name}/keys`, id);
+      expect(key?.status, about).toBe(foreign?.table === 'keys' ? 'unreadable' : 'active');
+      const usage = await rowOf(admin, `/admin/projects/${name}/usage`, id);
+      expect(usage?.unreadable, about).toBe(markOf('plans', 'meters'));
+    }
   };
 
   /** All that can be done with a key of a later version is to revoke it. */
@@ -143,40 +152,30 @@ describe('items of a later version', () => {
     expect((await admin.post(`${path}/revoke`, {})).status).toBe(200);
   };
 
-  /** Returns the project next to the one with the foreign item. */
-  const check = async (foreign: Foreign): Promise<Made> => {
-    const { table } = foreign;
-    const { admin, failureOf } = await setUp();
-    const [odd, good] = [await create(admin, 'a'), await create(admin, 'b')];
-    await write(foreign, odd.at[table]);
-    const failure = await failureOf(odd.key);
-    if (table === 'projects') expect(failure).toBe('admitted');
-    else expect(failure).toContain('UnreadableItem');
-    expect(await failureOf(good.key)).toBe('admitted');
-    await checkLists(admin, odd, table);
-    await checkLists(admin, good);
-    expect((await admin.send({ path: '/admin/checks' })).status).toBe(200);
-    if (table === 'keys') await checkChanges(admin, odd);
-    return good;
-  };
-
   test.each(Object.keys(MEMBERS) as Foreign['table'][])(
     'an item of %s with an unknown status, kind, type or need fails alone: requests 503, marked in lists, and the history of the others is written',
     async (table) => {
-      const next: Made[] = [];
+      const { clock, admin, failureOf } = await setUp();
+      const odd: Required<Checked>[] = [];
       for (const foreign of foreignItems.filter((item) => item.table === table)) {
-        try {
-          next.push(await check(foreign));
-        } catch (error) {
-          throw new Error(`With ${JSON.stringify(foreign)}: ${String(error)}`, { cause: error });
-        }
+        const made = await create(admin, 'a'.repeat(odd.length + 1));
+        await write(foreign, made.at[table]);
+        odd.push({ made, foreign });
       }
-      const { clock, admin } = await setUp();
+      const good = [await create(admin, 'y'), await create(admin, 'z')];
+      const expected = table === 'projects' ? /^admitted$/ : /UnreadableItem/;
+      for (const { made, foreign } of odd) {
+        expect(await failureOf(made.key), JSON.stringify(foreign)).toMatch(expected);
+      }
+      for (const { key } of good) expect(await failureOf(key)).toBe('admitted');
+      await checkLists(admin, [...odd, ...good.map((made) => ({ made }))]);
+      expect((await admin.send({ path: '/admin/checks' })).status).toBe(200);
+      for (const { made } of table === 'keys' ? odd : []) await checkChanges(admin, made);
       clock.advance(2 * DAY);
       const job = await admin.post('/admin/history/reconcile', {});
       expect(job.status).toBe(200);
       const { history } = storesOn(dynamo.client);
-      for (const { name } of next) {
+      for (const { name } of good) {
         expect(await history.readPeriods(name, '2026-11')).toMatchObject([{ used: 1 }]);
       }
     },

@@ -108,7 +108,14 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
   const lifecycle = createKeyLifecycle({ ...stores.parts, clock, randomBytes });
   const { key, record } = await lifecycle.create({ projectId: 'project', planId: PLAN.id });
   const other = await lifecycle.create({ projectId: 'other-project', planId: PLAN.id });
-  const written: string[] = [];
+  // Tests poll both: the text is not joined, and no line is parsed, a second time.
+  let written = '';
+  const unparsed: string[] = [];
+  const parsed: LogLine[] = [];
+  const keep = (line: string) => {
+    written += line;
+    unparsed.push(line);
+  };
   const answers = await options.answersAt?.(stores.endpoint ?? '');
   const create = () =>
     createRouter({
@@ -127,7 +134,7 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
         options.countTokens === 'provider'
           ? createCountAtProvider({ secrets: fixedSecrets(secret), clock })
           : undefined,
-      log: options.log ?? createWatchedLog(models, clock, (line) => written.push(line)),
+      log: options.log ?? createWatchedLog(models, clock, keep),
       clock,
       randomBytes,
       passesTraceparent: options.passesTraceparent ?? false,
@@ -157,8 +164,11 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
       return stores.endpoint;
     },
     readTables: stores.read,
-    logText: () => written.join(''),
-    lines: () => written.map(parseLine),
+    logText: () => written,
+    lines: () => {
+      for (const line of unparsed.splice(0)) parsed.push(parseLine(line));
+      return [...parsed];
+    },
     charged: async () => {
       const now = clock.now();
       const period = periodOf(PLAN.period, now).label;
