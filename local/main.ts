@@ -71,6 +71,7 @@ const createOnFailure = () => {
     last = message;
   };
 };
+const onFailure = createOnFailure();
 
 const isOfListening = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error &&
@@ -83,7 +84,6 @@ const start = async (options: CliOptions): Promise<LocalRouter> => {
     options;
   const terminal = createTerminalLog();
   const files = ownFiles && (await readOwnCatalog(ownFiles));
-  const onFailure = createOnFailure();
   const database = data ? await openFolder({ folder: data, onFailure }) : createMemoryDatabase();
   const opened = openStores(systemClock, database);
   const alerts =
@@ -152,5 +152,7 @@ const run = async (): Promise<void> => {
 run().catch((error: unknown) => {
   process.exitCode = 1;
   if (!(error instanceof UsageError || error instanceof DatabaseError)) throw error;
-  printError(error.message);
+  onFailure(error.message);
+  // What the start had opened before it failed, such as the embedded upstream, keeps the process.
+  process.exit();
 });

@@ -163,6 +163,19 @@ describe('data that lasts', () => {
     expect(errors).toMatch(/^The data folder .* is in use by another process[^\n]*\n$/);
     await first.kill();
   });
+
+  test('a router with --data ends with one line and exit code 1 when its file turns out to be damaged while it starts', async () => {
+    const folder = join(root, 'damaged');
+    const first = await startOn(folder);
+    await first.stop();
+    // Every page but the first, which is all that opening it reads.
+    const file = join(folder, 'model-router.sqlite');
+    writeFileSync(file, readFileSync(file).fill(0xab, 4_096));
+    const second = startBuilt(['--json', '--data', folder]);
+    const [errors, [code]] = await Promise.all([text(second.stderr), once(second, 'exit')]);
+    expect(code).toBe(1);
+    expect(errors).toMatch(/^The data folder .* is damaged: restore a copy of it\.\n$/);
+  });
 });
 
 describe('a router that listens beyond the loopback address', () => {
