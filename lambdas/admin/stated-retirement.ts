@@ -22,25 +22,17 @@ const MAX_BYTES = 8 * 1024 * 1024;
 
 type Fetching = { url: URL; headers: Record<string, string>; signal: AbortSignal };
 
-/** Statuses that leave open what the provider lists; others mean that it has nothing at the address. */
-const isUnread = ({ status }: Response): boolean =>
-  [401, 403, 429].includes(status) || status >= 500;
-
-/** The JSON at the address; undefined if the provider has none there. @throws if that stays open */
+/** The JSON at the address; undefined for an error of the provider. */
 const read = async ({ url, headers, signal }: Fetching): Promise<unknown> => {
   // The credential must not reach another host.
   const response = await fetch(url, { headers, redirect: 'error', signal });
   const length = Number(response.headers.get('content-length') ?? 0);
   if (response.ok && length <= MAX_BYTES) return response.json();
   await response.body?.cancel();
-  if (isUnread(response)) throw new Error(`The list was not read: ${response.status}.`);
   return undefined;
 };
 
-/**
- * What the provider lists of a target's model: at the address of the model or, where there is none, in the whole
- * list. @throws if neither was read
- */
+/** What the provider lists of a target's model: at the address of the model or, where there is none, in the whole list. */
 const readListed = async (
   model: Model,
   target: Target,
@@ -64,8 +56,7 @@ const readListed = async (
     };
     return read({ url, headers, signal });
   };
-  const address = `${modelList}/${encodeURIComponent(target.model)}`;
-  const one = Listed.safeParse(await at(address).catch(() => undefined));
+  const one = Listed.safeParse(await at(`${modelList}/${encodeURIComponent(target.model)}`));
   if (one.success) return one.data;
   const all = ModelList.safeParse(await at(modelList));
   return all.data?.data.find(({ id }) => id === target.model);
@@ -96,8 +87,6 @@ const compare = ({ retires, targets }: Model, listed: Listed | undefined): Findi
   return { result: 'warning', member: 'model', reason: reason + named };
 };
 
-const UNREAD: Finding = { result: 'ok', reason: "The provider's model list could not be read." };
-
 /**
  * Whether the catalog has the day on which the provider retires a target's model. A provider that cannot be asked, or lists
  * nothing, is not a finding: the other calls show whether it answers.
@@ -107,7 +96,4 @@ export const compareRetirement = async (
   target: Target,
   parts: Parameters<typeof readListed>[2],
 ): Promise<Finding> =>
-  readListed(model, target, parts).then(
-    (listed) => compare(model, listed),
-    () => UNREAD,
-  );
+  compare(model, await readListed(model, target, parts).catch(() => undefined));

@@ -1,7 +1,8 @@
-import type { Block, GenerationRequest } from '../protocols/generation.ts';
+import type { Block, GenerationRequest, Turn } from '../protocols/generation.ts';
 import type { UpstreamProtocol } from '../protocols/protocol.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
 import { contextOverflow, invalidRequest } from '../support/errors.ts';
+import { mapOnce } from '../support/memo.ts';
 import type { Model, Target } from './catalog.ts';
 import { bytesOf, type RequestParts, TOKENS_PER_MEDIUM } from './request-parts.ts';
 
@@ -19,6 +20,8 @@ const holdsImage = (block: Block): boolean => {
   }
 };
 
+const holdImages = mapOnce(({ blocks }: Turn) => blocks.some(holdsImage));
+
 /** Rejects a request that the model cannot serve, before a unit is reserved. @throws ApiError 400 */
 export const assertCapable = (model: Model, request: GenerationRequest) => {
   const { id } = model;
@@ -28,7 +31,7 @@ export const assertCapable = (model: Model, request: GenerationRequest) => {
   };
   if (stream && !model.streaming) reject(`The model '${id}' does not stream.`, 'stream');
   if (tools.length > 0 && !model.tools) reject(`The model '${id}' does not call tools.`, 'tools');
-  if (!model.vision && turns.some(({ blocks }) => blocks.some(holdsImage))) {
+  if (!model.vision && holdImages(turns).includes(true)) {
     reject(`The model '${id}' does not accept images.`, 'messages');
   }
 };

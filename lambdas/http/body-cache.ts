@@ -1,4 +1,4 @@
-import { asArray, type Json } from '../protocols/bytes/json.ts';
+import type { Json } from '../protocols/bytes/json.ts';
 import {
   type Begun,
   END,
@@ -10,8 +10,7 @@ import {
   type Outline,
   START,
 } from '../protocols/bytes/outline.ts';
-import { isShared, share } from '../support/memo.ts';
-import { isRecord } from '../support/objects.ts';
+import { keepItems } from '../support/memo.ts';
 
 /*
  * An agent sends its whole conversation with each step, and its tools behind it, so that a body begins and ends as the one before it in
@@ -154,17 +153,8 @@ const writeNodes = (kept: Nodes, nodes: Nodes): Nodes => {
   return kept;
 };
 
-/** Marks the items of its lists; those of earlier bodies, which come first, are marked. */
-const shareItems = (value: Json): void => {
-  for (const member of Object.values(value)) {
-    const items = asArray(member);
-    for (let index = items.length - 1; index >= 0; index -= 1) {
-      const item = items[index];
-      if (!isRecord(item)) continue;
-      if (isShared(item)) break;
-      share(item);
-    }
-  }
+const keepLists = (value: Json): void => {
+  for (const list of Object.values(value)) if (Array.isArray(list)) keepItems(list);
 };
 
 const sizeOf = ({ raw }: Body): number => raw.buffer.byteLength;
@@ -224,7 +214,7 @@ export const createBodyCache = () => {
       const body = next?.body ?? { keyId, raw: makeRoom(raw.length), known: undefined, use: 0 };
       body.raw = writeBytes(body.raw, raw, next?.common ?? 0);
       if (next || (match?.isAlike && !match.overlap)) {
-        shareItems(value);
+        keepLists(value);
         body.known = { nodes: writeNodes(body.known?.nodes ?? [], nodes), places, value };
       }
       body.use = uses;

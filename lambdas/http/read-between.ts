@@ -5,6 +5,7 @@ import {
   withWrittenNumbers,
 } from '../protocols/bytes/json.ts';
 import {
+  type Begun,
   END,
   NAME,
   NEXT,
@@ -17,6 +18,7 @@ import {
 } from '../protocols/bytes/outline.ts';
 import { childrenOf } from '../protocols/bytes/splice.ts';
 import { type Raw, sliceOf } from '../support/bytes.ts';
+import { keepItems } from '../support/memo.ts';
 import type { Ended, Known, Overlap } from './body-cache.ts';
 import { cleaned, LIMITS } from './body-rules.ts';
 
@@ -58,6 +60,14 @@ const addEnded = (nodes: Nodes, places: Place[], known: Known, { node: first, by
   nodes[NEXT] = nodes.length;
 };
 
+/** The items of a known list, and those behind the first one of another. */
+const grown = (earlier: unknown[], { items }: Begun, others: Json[string]): unknown[] => {
+  const [_, ...added] = asArray(others);
+  const list = [...earlier.slice(0, items), ...added];
+  keepItems(list, earlier, items);
+  return list;
+};
+
 /** The value whose members before a list and from the node `last` on are known; undefined if a name is repeated. */
 const joined = (
   text: Pick<JsonSource, 'raw' | 'nodes'>,
@@ -72,9 +82,7 @@ const joined = (
   for (const { key, node } of members) {
     const isKnown = node < list || node >= last;
     const member = (isKnown ? known.value : between)[key];
-    const [_, ...added] = node === list ? asArray(member) : [];
-    value[key] =
-      node === list ? [...asArray(known.value[key]).slice(0, begun?.items), ...added] : member;
+    value[key] = node === list && begun ? grown(asArray(known.value[key]), begun, member) : member;
   }
   return value;
 };

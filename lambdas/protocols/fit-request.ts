@@ -1,4 +1,5 @@
 import { isDefault, lossesBeyond, lostThinking } from '#late/crossing';
+import { mapOnce } from '../support/memo.ts';
 import { omitUndefined } from '../support/objects.ts';
 import { asRecord, type Json } from './bytes/json.ts';
 import { cacheLosses } from './cache/members.ts';
@@ -232,7 +233,7 @@ export const createCannotSay =
     ...(others?.(request) ?? []),
   ];
 
-const thinks = ({ blocks }: Turn): boolean => blocks.some(({ type }) => type === 'thinking');
+const areThinking = mapOnce(({ blocks }: Turn) => blocks.some(({ type }) => type === 'thinking'));
 
 /** What a request loses on a target of `protocol`; of the same protocol only thinking, and what is stated about caches, in `turns` too. */
 export const lossesOn = (
@@ -245,7 +246,7 @@ export const lossesOn = (
   request.extras.protocol === protocol
     ? [
         ...cacheLosses(received, forms.profile, turns),
-        ...(request.turns.some(thinks) ? lostThinking(request, forms) : []),
+        ...(areThinking(request.turns).includes(true) ? lostThinking(request, forms) : []),
       ]
     : [
         ...lossesBeyond(protocol, request, received, forms),

@@ -102,12 +102,8 @@ const ROUTER: Explanation = {
 
 const OVERFLOWS = ['context-overflow', 'context_length_exceeded'];
 
-type Failure = Partial<Pick<Attempt, 'status' | 'brokeMs'>>;
-
-const explainError = (error = '', { status, brokeMs }: Failure = {}): Explanation => {
+const explainError = (error = '', status: number | undefined): Explanation => {
   if (OVERFLOWS.includes(error)) return OVERFLOW;
-  // A connection that is lost in mid-response has the same kind as one that is never made.
-  if (brokeMs !== undefined && BY_ERROR[error] === UNREACHABLE) return BROKEN;
   return BY_ERROR[`${error} ${status}`] ?? BY_ERROR[error] ?? ROUTER;
 };
 
@@ -115,10 +111,8 @@ const explainFailure = ({ status, error, attempts }: RequestRecord): Explanation
   if (OVERFLOWS.includes(error ?? '')) return OVERFLOW;
   // The request is the cause where the caller got a 4xx, with any status of the provider.
   if (status >= 400 && status <= 422) return REJECTED;
-  return explainError(
-    error,
-    attempts.findLast((attempt) => attempt.error === error),
-  );
+  const { status: got } = attempts.findLast((attempt) => attempt.error === error) ?? {};
+  return explainError(error, got);
 };
 
 /** Whether something failed that its caller did not cause. */
@@ -158,10 +152,8 @@ const explainFinished = (record: RequestRecord): Explanation => {
 };
 
 /** One call of a target, which may have failed while another one served the request. */
-export const explainAttempt = (attempt: Attempt): Explanation =>
-  attempt.error === undefined
-    ? answered('The target responded.')
-    : explainError(attempt.error, attempt);
+export const explainAttempt = ({ error, status }: Attempt): Explanation =>
+  error === undefined ? answered('The target responded.') : explainError(error, status);
 
 export const explain = (record: RequestRecord): Explanation => {
   if (record.outcome === 'finished') return explainFinished(record);

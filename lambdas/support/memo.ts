@@ -1,4 +1,4 @@
-import { isRecord } from './objects.ts';
+import { isDeepStrictEqual } from 'node:util';
 
 export type LruCache<Value> = {
   get(key: string): Value | undefined;
@@ -54,40 +54,59 @@ export const oncePer =
     return value;
   };
 
-/** Objects that later requests have too. What is computed of them is kept; of all others it would only be collected. */
-const shared = new WeakSet<object>();
+type List = readonly unknown[];
 
-export const share = (value: object): void => {
-  shared.add(value);
+/** What was computed of a list, by what computed it. Its first `items` are those of an earlier list. */
+type Known = { earlier: Known | undefined; items: number; values: Map<object, Entry> };
+
+/** `rest`: what the values depend on apart from the items. */
+type Entry = { values: unknown[]; rest: List };
+
+/** Of lists that later ones begin as: what is computed of all others would only be collected. */
+const lists = new WeakMap<List, Known>();
+
+/** Keeps what is computed of a list for later ones that begin as it does. Its own first `items` are those of `earlier`. */
+export const keepItems = (list: List, earlier?: List, items = 0): void => {
+  const known = earlier && lists.get(earlier);
+  // Else each step of a session would keep all those before it.
+  if (known) known.earlier = undefined;
+  if (known || !lists.has(list)) lists.set(list, { earlier: known, items, values: new Map() });
 };
 
-export const isShared = (value: object): boolean => shared.has(value);
-
-/** Values of shared objects, for `oncePer`. */
-export const createSharedValues = <Key extends object, Value>() => {
-  const values = new WeakMap<Key, Value>();
-  return {
-    get: (key: Key): Value | undefined => values.get(key),
-    set: (key: Key, value: Value): void => {
-      if (shared.has(key)) values.set(key, value);
-    },
-  };
-};
-
-/** Reads a valid object that later requests have too only once. */
-export const readOnce = <Value extends object, Issue>(
-  schema: (value: unknown, issues: Issue[]) => Value,
-): typeof schema => {
-  const read = new WeakMap<object, Value>();
-  return (value, issues) => {
-    const known = isRecord(value) ? read.get(value) : undefined;
-    if (known !== undefined) return known;
-    const before = issues.length;
-    const output = schema(value, issues);
-    if (issues.length === before && isShared(value as object)) {
-      read.set(value as object, output);
-      share(output);
+/**
+ * Computes values of a list, which depend on `rest` too: as many as it has items, or more. Of one that begins as an earlier list,
+ * `add` gets as many of its values as both have items, and adds the others. It returns whether they may be kept.
+ */
+export const growOnce =
+  <Item, Value, Rest extends List, Context = void>(
+    add: (values: Value[], list: readonly Item[], rest: Rest, context: Context) => boolean,
+  ) =>
+  (list: readonly Item[], rest: Rest, context: Context): Value[] => {
+    const knownOf = (known: Known | undefined) => {
+      const own = known?.values.get(add);
+      return own && isDeepStrictEqual(own.rest, rest) ? own : undefined;
+    };
+    const known = lists.get(list);
+    const own = knownOf(known);
+    if (own) return own.values as Value[];
+    const earlier = knownOf(known?.earlier);
+    const values = (earlier?.values.slice(0, known?.items) ?? []) as Value[];
+    if (add(values, list, rest, context) && known) {
+      known.values.set(add, { values, rest });
+      keepItems(values, earlier?.values, known.items);
     }
-    return output;
+    return values;
   };
+
+/** Maps each item only once, of lists that begin as earlier ones. `rest`: what the value depends on apart from the item. */
+export const mapOnce = <Item, Value, Rest extends unknown[] = []>(
+  compute: (item: Item, index: number, ...rest: Rest) => Value,
+) => {
+  const grown = growOnce<Item, Value, Rest>((values, list, rest) => {
+    for (let index = values.length; index < list.length; index += 1) {
+      values.push(compute(list[index] as Item, index, ...rest));
+    }
+    return true;
+  });
+  return (list: readonly Item[], ...rest: Rest): Value[] => grown(list, rest);
 };

@@ -3,9 +3,8 @@
  * build: zod's objects were a fifth of the function's import (docs/decisions/0022-own-schemas.md).
  */
 import { invalidRequest } from './errors.ts';
+import { growOnce } from './memo.ts';
 import { isRecord, plainAt, withoutSpelling } from './objects.ts';
-
-export { readOnce } from './memo.ts';
 
 /** What is wrong with a value, in words that follow its path: `max_tokens: is required`. */
 type Issue = {
@@ -119,18 +118,19 @@ const readAt = <T>(name: string | number, schema: Schema<T>, value: unknown, iss
 
 /** Reads up to the first invalid item, because an error names one. Returns the list itself if no item is changed. */
 export const list = <T>(item: Schema<T>, items: Schema<unknown[]> = array): Schema<T[]> => {
+  const read = growOnce<unknown, T, [], Issue[]>((output, values, _, issues) => {
+    const before = issues.length;
+    for (let index = output.length; index < values.length && issues.length === before; index += 1) {
+      output.push(readAt(index, item, values[index], issues));
+    }
+    return issues.length === before;
+  });
   return (value, issues) => {
     const before = issues.length;
     const values = items(value, issues);
     if (issues.length > before) return [];
-    let isSame = true;
-    const output: T[] = [];
-    for (let index = 0; index < values.length && issues.length === before; index += 1) {
-      const entry = readAt(index, item, values[index], issues);
-      if (entry !== values[index]) isSame = false;
-      output.push(entry);
-    }
-    return isSame ? (values as T[]) : output;
+    const output = read(values, [], issues);
+    return output.every((entry, index) => entry === values[index]) ? (values as T[]) : output;
   };
 };
 

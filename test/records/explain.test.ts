@@ -154,16 +154,6 @@ describe('an explained request', () => {
     },
   );
 
-  test('a connection that is lost after the first content is not explained as one that was lost before any', async () => {
-    const record = await explained(await ask({ model: 'test/cut', stream: true }));
-    expect(record).toMatchObject({
-      what: "The provider's response broke off or was not understandable.",
-      whose_fault: 'provider',
-      attempts: [{ error: 'reset' }],
-    });
-    expect(record.timeline.join('\n')).toMatch(/sent its first content.*failed: reset/s);
-  });
-
   test("GET /v1/requests/{id} is a 404 for another project's request and for unknown ids", async () => {
     const id = await ask({ model: 'test/answers' });
     expect((await get(`/v1/requests/${id}`, await foreignKey())).status).toBe(404);

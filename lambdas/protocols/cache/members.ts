@@ -1,4 +1,5 @@
 /** What callers state about caches (docs/prompt-caches.md). */
+import { mapOnce } from '../../support/memo.ts';
 import { isBlankText } from '../bytes/edits.ts';
 import { asRecord, type Json } from '../bytes/json.ts';
 import { type Edit, remove } from '../bytes/splice.ts';
@@ -39,9 +40,14 @@ const isMarked = (block: Block): boolean =>
   markOf(block.type === 'native' ? block.value : block.extras?.fields) !== undefined ||
   (block.type === 'tool-result' && block.content.some(isMarked));
 
+/** Whether each turn has a mark. */
+const areMarked = mapOnce(
+  ({ blocks, extras }: Turn) => markOf(extras?.fields) !== undefined || blocks.some(isMarked),
+);
+
 /** Whether the caller marked a prefix. */
 export const hasMarks = ({ turns, tools = [], extras }: GenerationRequest): boolean =>
-  turns.some((turn) => markOf(turn.extras?.fields) !== undefined || turn.blocks.some(isMarked)) ||
+  areMarked(turns).includes(true) ||
   tools.some((tool) => fieldsOf(tool).some(markOf)) ||
   markOf(extras.fields) !== undefined;
 
@@ -100,24 +106,27 @@ export const rejectedMembers = (wire: unknown, profile: Profile, path: Path = []
   });
 };
 
+const isUnmarked = (block: Block, isText: boolean): boolean =>
+  block.type === 'tool-result'
+    ? block.content.some((each) => isUnmarked(each, isText))
+    : block.type === 'text' &&
+      (isText || isBlankText(block.text)) &&
+      Boolean(markOf(block.extras?.fields));
+
+/** Whether turns lose marks: those on blank texts, or on all texts. */
+const areUnmarked = mapOnce(({ blocks }: Turn, _, isText: boolean) =>
+  blocks.some((block) => isUnmarked(block, isText)),
+);
+
 /** What a request of the target's own protocol loses: what the target rejects, and marks in `turns` on texts that are left out. */
-export const cacheLosses = (received: unknown, profile: Profile, turns: Turn[] = []): string[] => {
-  const isText = profile.content === 'text';
-  const isUnmarked = (block: Block): boolean =>
-    block.type === 'tool-result'
-      ? block.content.some(isUnmarked)
-      : block.type === 'text' &&
-        (isText || isBlankText(block.text)) &&
-        Boolean(markOf(block.extras?.fields));
-  return [
-    ...rejectedMembers(received, profile).map(({ path }) =>
-      path
-        .map((key) => (typeof key === 'number' ? '[]' : `.${key}`))
-        .join('')
-        .slice(1),
-    ),
-    ...(turns.some(({ blocks }) => blocks.some(isUnmarked))
-      ? ['messages[].content[text].cache_control']
-      : []),
-  ];
-};
+export const cacheLosses = (received: unknown, profile: Profile, turns: Turn[] = []): string[] => [
+  ...rejectedMembers(received, profile).map(({ path }) =>
+    path
+      .map((key) => (typeof key === 'number' ? '[]' : `.${key}`))
+      .join('')
+      .slice(1),
+  ),
+  ...(areUnmarked(turns, profile.content === 'text').includes(true)
+    ? ['messages[].content[text].cache_control']
+    : []),
+];

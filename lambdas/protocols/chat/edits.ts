@@ -1,4 +1,5 @@
 import { encodeChatTurns } from '#late/encoders';
+import { mapOnce } from '../../support/memo.ts';
 import { inside, insideEach, setMembers, withoutNulls } from '../bytes/edits.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
@@ -46,6 +47,12 @@ const isLaterSystem = (message: Json, index: number): boolean => index > 0 && is
 const holdsCustomCall = ({ tool_calls }: Json): boolean =>
   asArray(tool_calls).some((call) => asRecord(call)?.type === 'custom');
 
+/** What decides on a message for every target. */
+const formsOf = mapOnce((message: Json) => ({
+  role: message.role,
+  isOther: needsOtherForm(message),
+}));
+
 /**
  * Whether a vendor would reject the messages as they are: results that are not behind their calls or hold media, parts of
  * another protocol, and what the target's profile requires of ids and of earlier thinking.
@@ -58,11 +65,10 @@ const needsRepair = (messages: Json[], { target }: Context): boolean => {
   }
   if (target.customTools === false && messages.some(holdsCustomCall)) return true;
   if (target.reasoningHistory === 'required' && messages.some(isWithoutThinking)) return true;
-  const { toolCallIds: form } = target;
-  if (form && !messages.flatMap(idsIn).every((id) => fitsForm(id, form))) return true;
-  return messages.some(
-    (message, index) =>
-      needsOtherForm(message) || (isResult(message) && messages[index - 1]?.role === 'user'),
+  const { toolCallIds: ids } = target;
+  if (ids && !messages.flatMap(idsIn).every((id) => fitsForm(id, ids))) return true;
+  return formsOf(messages).some(
+    (form, index, forms) => form.isOther || (isResult(form) && forms[index - 1]?.role === 'user'),
   );
 };
 
@@ -105,9 +111,8 @@ const callEdits = (call: Json): Edit[] => [
 ];
 
 /** What client libraries add to the responses that they send back, and thinking that is not this target's. */
-const addedMembers = (message: Json, { target }: Context): string[] => {
+const addedMembers = (message: Json, isRefused: boolean): string[] => {
   const isSigned = decodeThoughts(message.reasoning_details).length > 0;
-  const isRefused = target.reasoningHistory === 'refused';
   const added = [
     ...['parsed', 'provider_specific_fields'],
     ...(isRefused ? EARLIER_THINKING : []),
@@ -120,8 +125,8 @@ const CONTENT = ['tool_calls', 'function_call', 'refusal', 'audio'];
 
 const hasOther = (message: Json): boolean => CONTENT.some((name) => message[name] != null);
 
-const assistantEdits = (message: Json, context: Context): Edit[] => [
-  ...addedMembers(message, context).map((name) => remove([name])),
+const assistantEdits = (message: Json, isRefused: boolean): Edit[] => [
+  ...addedMembers(message, isRefused).map((name) => remove([name])),
   ...insideEach(message, 'tool_calls', callEdits),
   ...functionEdits(message, 'function_call'),
   ...(message.content == null && !hasOther(message) ? [set(['content'], '')] : []),
@@ -140,8 +145,8 @@ const systemEdits = (message: Json): Edit[] => {
   return role === 'developer' ? [...lines, set(['role'], 'system')] : lines;
 };
 
-const roleEdits = (message: Json, context: Context): Edit[] => {
-  if (message.role === 'assistant') return assistantEdits(message, context);
+const roleEdits = (message: Json, isRefused: boolean): Edit[] => {
+  if (message.role === 'assistant') return assistantEdits(message, isRefused);
   if (isSystem(message)) return systemEdits(message);
   if (!isResult(message)) return [];
   return [
@@ -150,26 +155,33 @@ const roleEdits = (message: Json, context: Context): Edit[] => {
   ];
 };
 
-const messageEdits = (message: Json, context: Context): Edit[] => [
-  ...withoutNulls(message, 'content'),
-  ...insideEach(message, 'content', partEdits),
-  ...roleEdits(message, context),
-];
+/** `isRefused`: whether the target rejects earlier thinking. `isText`: whether it takes no lists of parts. */
+const messageEdits = (received: Json, isRefused: boolean, isText: boolean): Edit[] => {
+  const message = isText ? withOneText(received) : received;
+  const { content } = message;
+  return [
+    ...(content === received.content ? [] : [set(['content'], content)]),
+    ...withoutNulls(message, 'content'),
+    ...insideEach(message, 'content', partEdits),
+    ...roleEdits(message, isRefused),
+  ];
+};
+
+const messagesEdits = mapOnce((message: Json, index, isRefused: boolean, isText: boolean) =>
+  inside(['messages', index], messageEdits(message, isRefused, isText)),
+);
 
 /** The edits of the messages, or of all of them as one. */
 const historyEdits = (context: Context): Edit[] => {
   const { fitted, target, received } = context;
-  const sent = asArray(received.messages).map((message) => asRecord(message) ?? {});
-  const messages = target.content === 'text' ? sent.map(withOneText) : sent;
+  const isText = target.content === 'text';
+  const sent = asArray(received.messages) as Json[];
+  const messages = isText ? sent.map(withOneText) : sent;
   if (needsRepair(messages, context)) {
     return repairEdits({ messages: encodeChatTurns(fitted, target) }, context, true);
   }
   return [
-    ...insideEach(received, 'messages', ({ content }, index) => {
-      const message = messages[index] ?? {};
-      const edits = messageEdits(message, context);
-      return message.content === content ? edits : [set(['content'], message.content), ...edits];
-    }),
+    ...messagesEdits(sent, target.reasoningHistory === 'refused', isText).flat(),
     ...(fitted.instructions ? instructionEdits(messages, fitted.instructions, true) : []),
   ];
 };

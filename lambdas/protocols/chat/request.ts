@@ -1,4 +1,4 @@
-import { createSharedValues, oncePer } from '../../support/memo.ts';
+import { mapOnce } from '../../support/memo.ts';
 import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import { parseWire } from '../../support/schema.ts';
 import { asRecord, listOf } from '../bytes/json.ts';
@@ -106,17 +106,17 @@ const decodeMessage = (message: Message, index: number, called: number | undefin
   }
 };
 
-const decodeOnce = oncePer(createSharedValues<Message, Turn>(), (message, index: number) =>
-  decodeMessage(message, index, undefined),
-);
+const decodeOnce = mapOnce((message: Message, index) => decodeMessage(message, index, undefined));
+
+const callsFunction = (message: Message): boolean =>
+  message.role === 'assistant' && message.function_call !== undefined;
 
 const decodeMessages = (messages: Message[]): Turn[] => {
+  if (!messages.some(callsFunction)) return decodeOnce(messages);
   let called: number | undefined;
   return messages.map((message, index) => {
-    if (message.role === 'assistant' && message.function_call !== undefined) called = index;
-    return called === undefined
-      ? decodeOnce(message, index)
-      : decodeMessage(message, index, called);
+    if (callsFunction(message)) called = index;
+    return decodeMessage(message, index, called);
   });
 };
 

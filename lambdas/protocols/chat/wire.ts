@@ -81,15 +81,13 @@ const FunctionMessage = s.looseObject({
   content: s.optional(Content),
 });
 const ROLES = 'must be one of system, developer, user, assistant, tool, function';
-export const Message = s.readOnce(
-  s.selectedBy(
-    'role',
-    {
-      ...{ system: SystemMessage, developer: SystemMessage, user: UserMessage },
-      ...{ assistant: AssistantMessage, tool: ToolMessage, function: FunctionMessage },
-    },
-    ROLES,
-  ),
+export const Message = s.selectedBy(
+  'role',
+  {
+    ...{ system: SystemMessage, developer: SystemMessage, user: UserMessage },
+    ...{ assistant: AssistantMessage, tool: ToolMessage, function: FunctionMessage },
+  },
+  ROLES,
 );
 export type Message = s.Infer<typeof Message>;
 

@@ -1,5 +1,6 @@
 import { type ApiError, invalidRequest } from '../../support/errors.ts';
-import type { Block, GenerationRequest } from '../generation.ts';
+import { mapOnce } from '../../support/memo.ts';
+import type { Block, GenerationRequest, Turn } from '../generation.ts';
 
 const assertTools = ({ toolChoice, tools = [] }: GenerationRequest) => {
   const names = new Set<unknown>();
@@ -21,6 +22,8 @@ const assertTools = ({ toolChoice, tools = [] }: GenerationRequest) => {
   }
 };
 
+type Named = Exclude<Block, { type: 'text' | 'native' }>;
+
 /** Names of blocks in error texts. */
 const BLOCK_NAMES = {
   image: 'an image',
@@ -28,7 +31,7 @@ const BLOCK_NAMES = {
   thinking: 'thinking',
   'tool-call': 'a tool call',
   'tool-result': 'a tool result',
-} satisfies Record<Exclude<Block['type'], 'text' | 'native'>, string>;
+} satisfies Record<Named['type'], string>;
 
 const badHistory = (problem: string) =>
   invalidRequest(`messages: ${problem}`, { param: 'messages' });
@@ -37,26 +40,35 @@ const badHistory = (problem: string) =>
 export const noContent = (): ApiError =>
   badHistory('at least one message with content is required.');
 
+const isNamed = (block: Block): block is Named => block.type !== 'text' && block.type !== 'native';
+
+/** The ids of the calls and of the results in each turn, and what a system turn has that is not text. */
+const partsOf = mapOnce(({ role, blocks }: Turn) => ({
+  called: blocks.flatMap((block) => (block.type === 'tool-call' ? [block.id] : [])),
+  returned: blocks.flatMap((block) => (block.type === 'tool-result' ? [block.callId] : [])),
+  other: role === 'system' ? blocks.find(isNamed)?.type : undefined,
+}));
+
 /**
- * Every vendor rejects a result without a call before it, or in its turn, and a call without a result; rejecting them
- * here costs the caller no unit.
+ * Every vendor accepts only text in a system prompt, and rejects a result without a call before it, or in its turn, and a call
+ * without a result; rejecting them here costs the caller no unit.
  */
-const assertCalls = ({ turns }: GenerationRequest) => {
+const assertTurns = ({ turns }: GenerationRequest) => {
   const calls = new Set<string>();
   const open = new Set<string>();
-  for (const { blocks } of turns) {
-    for (const block of blocks) {
-      if (block.type !== 'tool-call') continue;
-      calls.add(block.id);
-      open.add(block.id);
+  const parts = partsOf(turns);
+  const other = parts.find((part) => part.other)?.other;
+  if (other) throw badHistory(`a system message holds text, not ${BLOCK_NAMES[other]}.`);
+  for (const { called, returned } of parts) {
+    for (const id of called) {
+      calls.add(id);
+      open.add(id);
     }
-    for (const block of blocks) {
-      if (block.type !== 'tool-result') continue;
-      const { callId } = block;
-      if (!calls.has(callId)) {
-        throw badHistory(`the result for tool call '${callId}' has no such call before it.`);
+    for (const id of returned) {
+      if (!calls.has(id)) {
+        throw badHistory(`the result for tool call '${id}' has no such call before it.`);
       }
-      open.delete(callId);
+      open.delete(id);
     }
   }
   for (const id of open) {
@@ -64,19 +76,8 @@ const assertCalls = ({ turns }: GenerationRequest) => {
   }
 };
 
-/** Every vendor accepts only text in a system prompt. */
-const assertSystem = ({ turns }: GenerationRequest) => {
-  for (const { role, blocks } of turns) {
-    for (const { type } of role === 'system' ? blocks : []) {
-      if (type === 'text' || type === 'native') continue;
-      throw badHistory(`a system message holds text, not ${BLOCK_NAMES[type]}.`);
-    }
-  }
-};
-
 /** Checks what a schema cannot: that the parts of a request fit together. @throws ApiError 400 */
 export const assertConsistent = (request: GenerationRequest): void => {
   assertTools(request);
-  assertSystem(request);
-  assertCalls(request);
+  assertTurns(request);
 };

@@ -1,7 +1,8 @@
+import { mapOnce } from '../../support/memo.ts';
 import { isRecord } from '../../support/objects.ts';
 import { asRecord, type Json } from '../bytes/json.ts';
 import { type CachePlace, createCacheLosses } from '../cache/fit-marks.ts';
-import type { Extras, GenerationRequest, ThinkingBlock } from '../generation.ts';
+import type { Extras, GenerationRequest, ThinkingBlock, Turn } from '../generation.ts';
 import type { Profile } from '../profile.ts';
 import type { CallerProtocolName, UpstreamProtocolName } from '../protocol-name.ts';
 import { keptThinking } from '../thinking/origin.ts';
@@ -139,21 +140,29 @@ const thinkingPath = (
   return signature === undefined ? unsigned : signed;
 };
 
+const lostIn = mapOnce(
+  (
+    { blocks }: Turn,
+    _,
+    from: CallerProtocolName,
+    origin: string | undefined,
+    hasForm: Forms['thinking'],
+  ) => {
+    const lost: string[] = [];
+    for (const block of blocks) {
+      if (block.type !== 'thinking') continue;
+      const kept = keptThinking(block, origin);
+      if (!kept || !hasForm(kept)) lost.push(thinkingPath(block, from));
+    }
+    return lost;
+  },
+);
+
 /** The thinking of earlier responses that a target does not get, by path; a path may be repeated. */
 export const lostThinking = (
   { turns, extras, thinkingFrom }: GenerationRequest,
   { thinking: hasForm }: Pick<Forms, 'thinking'>,
-): string[] => {
-  const lost: string[] = [];
-  for (const { blocks } of turns) {
-    for (const block of blocks) {
-      if (block.type !== 'thinking') continue;
-      const kept = keptThinking(block, thinkingFrom);
-      if (!kept || !hasForm(kept)) lost.push(thinkingPath(block, extras.protocol));
-    }
-  }
-  return lost;
-};
+): string[] => lostIn(turns, extras.protocol, thinkingFrom, hasForm).flat();
 
 /** What a target of `to` does not get of a request of another protocol, by path; a path may be repeated. */
 export const lossesBeyond = (

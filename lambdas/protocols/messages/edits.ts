@@ -1,7 +1,7 @@
 import { encodeMessagesTurns } from '#late/encoders';
-import { createSharedValues } from '../../support/memo.ts';
+import { mapOnce } from '../../support/memo.ts';
 import { isEmpty, omitUndefined } from '../../support/objects.ts';
-import { insideEach, isBlankText, setMembers, withoutNulls } from '../bytes/edits.ts';
+import { inside, insideEach, isBlankText, setMembers, withoutNulls } from '../bytes/edits.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
 import type { NativeTool, Tool } from '../generation.ts';
@@ -175,18 +175,9 @@ const messageEdits = (message: Json, taker: Taker): Edit[] => {
   return [...withoutNulls(message), ...(message.content == null ? [] : [remove(['content'])])];
 };
 
-/** What the last taker of a message got of it. */
-const lastEdits = createSharedValues<Json, { taker: Taker; edits: Edit[] }>();
-
-const editsFor = (message: Json, taker: Taker): Edit[] => {
-  const last = lastEdits.get(message);
-  const { thinkingFrom, systemTurns } = last?.taker ?? {};
-  const isSame = thinkingFrom === taker.thinkingFrom && systemTurns === taker.systemTurns;
-  if (last && isSame) return last.edits;
-  const edits = messageEdits(message, taker);
-  lastEdits.set(message, { taker, edits });
-  return edits;
-};
+const messagesEdits = mapOnce((message: Json, index, taker: Taker) =>
+  inside(['messages', index], messageEdits(message, taker)),
+);
 
 /** Of the system prompt, for a target that would read an agent's billing line as a part of it. */
 const spokenEdits = (part: Json, taker: Taker): Edit[] => {
@@ -205,7 +196,7 @@ const system = ({ received, target }: Context, taker: Taker): Edit[] => {
 
 /** @throws ApiError 400 when no content is left */
 const history = (context: Context): Edit[] => {
-  const messages = asArray(context.received.messages).map((message) => asRecord(message) ?? {});
+  const messages = asArray(context.received.messages) as Json[];
   if (needsRepair(messages)) {
     // In the canonical form's order, and with its ids.
     const encoded = encodeMessagesTurns(context.fitted, context.target);
@@ -214,7 +205,7 @@ const history = (context: Context): Edit[] => {
   const { thinkingFrom } = context.request;
   const { instructions } = context.fitted;
   const taker: Taker = { thinkingFrom, systemTurns: context.target.systemTurns };
-  const edits = insideEach(context.received, 'messages', (message) => editsFor(message, taker));
+  const edits = messagesEdits(messages, taker).flat();
   if (edits.filter(isItemRemoval).length === messages.length) throw noContent();
   return [
     ...edits,

@@ -11,7 +11,7 @@ import {
   fitSchema,
   lossesOn,
 } from '../fit-request.ts';
-import type { DocumentBlock, GenerationRequest, Reasoning } from '../generation.ts';
+import type { DocumentBlock, GenerationRequest, Reasoning, ThinkingBlock } from '../generation.ts';
 import { extraFieldsFor, makeExtras, without } from '../ledger/extras.ts';
 import { plain } from '../ledger/paths.ts';
 import { isPdf } from '../media.ts';
@@ -24,7 +24,7 @@ import { NAME } from './name.ts';
 import { decodeResponseFormat, isWithinStrict, withInstruction } from './response-format.ts';
 import { encodeThinking, modeOf } from './thinking.ts';
 import { decodeParallel, decodeTool, decodeToolChoice, fitAllowed } from './tools.ts';
-import { assertContent, decodeMessage, decodeSystem } from './turns.ts';
+import { assertContent, decodeTurns } from './turns.ts';
 import { CountRequest, MessagesRequest } from './wire.ts';
 
 // --- wire -> canonical ---
@@ -71,7 +71,7 @@ const decode = (wire: CountRequest): GenerationRequest => {
   assertNoThread(wire.thread);
   return omitUndefined({
     model: wire.model,
-    turns: [...decodeSystem(wire.system), ...wire.messages.map(decodeMessage)],
+    turns: decodeTurns(wire.messages, [wire.system]),
     stream: wire.stream ?? false,
     maxTokens: wire.max_tokens,
     temperature: wire.temperature,
@@ -143,6 +143,8 @@ const lostSettings = ({ turns, extras }: GenerationRequest, { systemTurns }: Wir
       )
     : [];
 
+const isSigned = ({ signature }: ThinkingBlock): boolean => Boolean(signature);
+
 /** The caller's fields that the target does not get, or gets with another meaning. */
 export const losses = (
   original: GenerationRequest,
@@ -158,7 +160,7 @@ export const losses = (
       ...([NAME, request, received] as const),
       {
         strict: (schema) => isWithinStrict(fitSchema(schema, target)),
-        thinking: ({ signature }) => Boolean(signature),
+        thinking: isSigned,
         profile: target,
       },
       original.turns,

@@ -1,4 +1,4 @@
-import { createSharedValues, oncePer } from '../../support/memo.ts';
+import { growOnce } from '../../support/memo.ts';
 import type { Turn } from '../generation.ts';
 import { noContent } from '../ledger/assert-consistent.ts';
 import { extrasIfAny } from '../ledger/extras.ts';
@@ -6,20 +6,27 @@ import { decodeContent } from './content.ts';
 import { NAME } from './name.ts';
 import type { ContentBlock, Message } from './wire.ts';
 
-export const decodeMessage = oncePer(
-  createSharedValues<Message, Turn>(),
-  ({ role, content, ...fields }, index: number): Turn => ({
-    role,
-    blocks: decodeContent(content, `messages.${index}`),
-    ...extrasIfAny(NAME, fields),
-  }),
-);
+const decodeMessage = ({ role, content, ...fields }: Message, index: number): Turn => ({
+  role,
+  blocks: decodeContent(content, `messages.${index}`),
+  ...extrasIfAny(NAME, fields),
+});
 
-/** The top-level system prompt is the first turn of the conversation. */
-export const decodeSystem = (system: string | ContentBlock[] | undefined): Turn[] =>
-  system === undefined || system.length === 0
-    ? []
-    : [{ role: 'system', blocks: decodeContent(system, 'system') }];
+type System = string | ContentBlock[] | undefined;
+
+const addTurns = (turns: Turn[], messages: readonly Message[], [system]: [System]): true => {
+  const lead = system?.length ? 1 : 0;
+  if (system && turns.length < lead) {
+    turns.push({ role: 'system', blocks: decodeContent(system, 'system') });
+  }
+  for (const message of messages.slice(turns.length - lead)) {
+    turns.push(decodeMessage(message, turns.length - lead));
+  }
+  return true;
+};
+
+/** The conversation. The top-level system prompt is its first turn. */
+export const decodeTurns = growOnce(addTurns);
 
 const isBlank = ({ role, blocks }: Turn): boolean =>
   role === 'system' || blocks.every((block) => block.type === 'text' && block.text.trim() === '');

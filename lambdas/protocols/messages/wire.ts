@@ -41,9 +41,7 @@ const Content = s.union([s.string, s.list(ContentBlock)]);
 const Turn = s.looseObject({ role: s.oneOf(['user', 'assistant']), content: Content });
 /** Claude Code sends it inside `messages`; it keeps its place. One that only sets options has no content. */
 const SystemTurn = s.looseObject({ role: s.literal('system'), content: s.optional(Content) });
-export const Message = s.readOnce(
-  s.selectedBy('role', { user: Turn, assistant: Turn, system: SystemTurn }),
-);
+export const Message = s.selectedBy('role', { user: Turn, assistant: Turn, system: SystemTurn });
 export type Message = s.Infer<typeof Message>;
 
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { oncePer } from '../../support/memo.ts';
+import { mapOnce, oncePer } from '../../support/memo.ts';
 import { asRecord, asString } from '../bytes/json.ts';
 import type {
   Block,
@@ -109,15 +109,17 @@ export const keptThinking = (
   return signature ? { ...bare, signature } : bare;
 };
 
-const stripTurn = (turn: Turn, origin: string): Turn =>
-  turn.blocks.some(isThinking)
-    ? {
-        ...turn,
-        blocks: turn.blocks
-          .map((block) => (isThinking(block) ? keptThinking(block, origin) : block))
-          .filter((block) => block !== undefined),
-      }
-    : turn;
+const stripTurns = mapOnce(
+  (turn: Turn, _, origin: string): Turn =>
+    turn.blocks.some(isThinking)
+      ? {
+          ...turn,
+          blocks: turn.blocks
+            .map((block) => (isThinking(block) ? keptThinking(block, origin) : block))
+            .filter((block) => block !== undefined),
+        }
+      : turn,
+);
 
 /** Keeps the thinking of `origin`, with its original signature; removes that of other origins. */
 export const stripForeignThinking = (request: GenerationRequest, origin = request.thinkingFrom) =>
@@ -127,7 +129,7 @@ export const stripForeignThinking = (request: GenerationRequest, origin = reques
         ...request,
         thinkingFrom: origin,
         extras: withOwnContainer(request.extras, origin),
-        turns: request.turns.map((turn) => stripTurn(turn, origin)),
+        turns: stripTurns(request.turns, origin),
       };
 
 /** The request as a target gets it: streamed if possible, which gives a first-event and an idle limit, and shows a truncated answer as one. */

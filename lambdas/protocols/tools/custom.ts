@@ -1,3 +1,4 @@
+import { mapOnce } from '../../support/memo.ts';
 import { omitUndefined } from '../../support/objects.ts';
 import { asString, readJsonObject } from '../bytes/json.ts';
 import type { Fitted } from '../fit-request.ts';
@@ -54,15 +55,17 @@ const asFunctionCall = (block: Block): Block => {
 const holdsCustomCall = ({ blocks }: Turn): boolean =>
   blocks.some((block) => block.type === 'tool-call' && block.custom === true);
 
+const asFunctionCalls = mapOnce((turn: Turn) =>
+  holdsCustomCall(turn) ? { ...turn, blocks: turn.blocks.map(asFunctionCall) } : turn,
+);
+
 /** The request with functions in place of its custom tools, in its history too. */
 const withoutCustomTools = (request: GenerationRequest): GenerationRequest => {
   const { tools, turns } = request;
   return {
     ...request,
     ...(tools && { tools: tools.map(asFunction) }),
-    turns: turns.map((turn) =>
-      holdsCustomCall(turn) ? { ...turn, blocks: turn.blocks.map(asFunctionCall) } : turn,
-    ),
+    turns: asFunctionCalls(turns),
   };
 };
 
