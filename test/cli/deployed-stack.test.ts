@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startAwsStandIn } from '../support/aws-stand-in.ts';
 import { useRouter } from '../support/local.ts';
-import { runScript } from '../support/run-cli.ts';
+import { runBuilt } from '../support/run-cli.ts';
 
 const router = useRouter();
 const SECRET = 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY';
@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => aws.close());
 
 const admin = (args: string[], secret = SECRET) =>
-  runScript('cli/main.ts', args, {
+  runBuilt('cli/main.ts', args, {
     AWS_ENDPOINT_URL_CLOUDFORMATION: aws.endpoint,
     AWS_REGION: 'eu-central-1',
     AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE',

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
@@ -10,6 +10,7 @@ import { startBillingProvider } from '../support/billing-provider.ts';
 import { type Cells, csvRows, FOCUS, focusFaults } from '../support/focus-check.ts';
 import { post, startWatched } from '../support/local.ts';
 import { runCli } from '../support/run-cli.ts';
+import { sharedScript } from '../support/shared-bundle.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const USAGE = {
@@ -251,10 +252,11 @@ describe('usage events', () => {
   test('a run that is killed again and again, and repeated, leaves each event in the file once', async () => {
     const out = join(folder, 'killed.ndjson');
     const args = argsOf('cloudevents', 'killed.ndjson', '--limit', '3');
+    const script = sharedScript('cli/main.ts');
     const startedAt = Date.now();
     let kills = 0;
     while (!existsSync(out) && Date.now() - startedAt < 60_000) {
-      const child = spawn(process.execPath, ['cli/main.ts', ...args], { stdio: 'ignore' });
+      const child = spawn(process.execPath, [script, ...args], { stdio: 'ignore' });
       const ended = once(child, 'exit');
       const isWritten = () => existsSync(`${out}.partial`) || existsSync(out);
       const pages = 1 + (kills % 3);
@@ -292,4 +294,4 @@ test('the FOCUS export has the requests of a moment ago, and says that the days 
   });
 });
 
-const sizeOf = (file: string): number => (existsSync(file) ? readFileSync(file).byteLength : 0);
+const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;

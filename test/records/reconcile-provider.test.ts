@@ -8,7 +8,7 @@ import { startBillingProvider } from '../support/billing-provider.ts';
 import { type Line, startCostReports } from '../support/cost-reports.ts';
 import { startEmbeddedSecrets } from '../support/embedded-secrets.ts';
 import { post, startWatched } from '../support/local.ts';
-import { runScript } from '../support/run-cli.ts';
+import { type Ended, runCli, runScript } from '../support/run-cli.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const CREDENTIAL = 'sk-ant-admin01-of-the-operator';
@@ -125,11 +125,14 @@ const ENV = () => ({
   ...{ ANTHROPIC_BASE_URL: urls.anthropic, OPENAI_BASE_URL: urls.openai },
 });
 
-const reconcile = async (args: string[], env: Record<string, string> = ENV()) =>
-  runScript('cli/main.ts', ['reconcile', '--month', MONTH, ...args, '--url', router.baseUrl], env);
+const argsOf = (args: string[]) => [
+  ...['reconcile', '--month', MONTH, ...args, '--url', router.baseUrl],
+];
+const reconcile = (args: string[], env: Record<string, string> = ENV()) =>
+  runCli(argsOf(args), env);
 
-const reported = async (args: string[], env?: Record<string, string>) => {
-  const { code, out, err } = await reconcile([...args, '--json'], env);
+const reported = async (args: string[], run: (args: string[]) => Promise<Ended> = reconcile) => {
+  const { code, out, err } = await run([...args, '--json']);
   expect({ code, err }).toMatchObject({ code: 0 });
   return Report.parse(JSON.parse(out));
 };
@@ -221,8 +224,10 @@ test('reconcile takes the credential from Secrets Manager, and says when it is n
     ...{ AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'key', AWS_REGION: 'us-east-1' },
   };
   const args = ['--provider', 'anthropic', '--secret'];
-  expect((await reported([...args, 'billing'], env)).their_usd).toBeCloseTo(182.4, 9);
-  const wrong = await reconcile([...args, 'wrong'], env);
+  // AWS's SDK reads the environment of a process.
+  const run = (more: string[]) => runScript('cli/main.ts', argsOf(more), env);
+  expect((await reported([...args, 'billing'], run)).their_usd).toBeCloseTo(182.4, 9);
+  const wrong = await run([...args, 'wrong']);
   expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining('status 401') });
   expect(wrong.err).not.toContain('sk-ant');
   expect((await reconcile(['--provider', 'anthropic'], {})).err).toContain('ANTHROPIC_ADMIN_KEY');
