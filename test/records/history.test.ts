@@ -123,7 +123,8 @@ test('the CSV of two days with faults and killed servers sums up to the meter, t
     const charged = known(outcomes, 'charged');
     // A server that was killed between the charge and the end of its stream leaves a broken one that is charged.
     const maybe = known(outcomes, 'unknown') + known(outcomes, 'broken');
-    expect(charged).toBeGreaterThan(5);
+    // An empty day would prove nothing; how many requests fit into one depends on the machine.
+    expect(charged).toBeGreaterThan(0);
     expect(exported[day]).toBeGreaterThanOrEqual(charged);
     expect(exported[day]).toBeLessThanOrEqual(charged + maybe);
   }

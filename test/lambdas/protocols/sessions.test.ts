@@ -94,16 +94,44 @@ const CHAT_PARTS: ((number: number) => Json[])[] = [
   () => [{ role: 'user', content: 5 }],
 ];
 
-const FROM = { messages: PARTS, chat: CHAT_PARTS };
+/** Items of Responses, of which several may make one turn. */
+const ITEMS: ((number: number) => Json[])[] = [
+  (number) => [{ role: number % 2 ? 'user' : 'assistant', content: `Part ${number}` }],
+  (number) => [
+    { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'I look.' }] },
+    { role: 'assistant', content: 'I look.' },
+    { type: 'function_call', call_id: `call_${number}`, name: 'look', arguments: '{}' },
+    { type: 'function_call_output', call_id: `call_${number}`, output: 'ok' },
+  ],
+  () => [{ type: 'function_call', call_id: 'named', name: 'look', arguments: '{}' }],
+  () => [{ type: 'function_call_output', name: 'look', output: 'of the oldest' }],
+  () => [
+    {
+      type: 'local_shell_call',
+      id: 'sh_1',
+      call_id: 'sh',
+      action: { type: 'exec', command: ['ls'] },
+    },
+  ],
+  () => [{ type: 'local_shell_call_output', id: 'sh_1', output: 'ok' }],
+  () => [{ type: 'web_search_call', id: 'ws_1', status: 'completed' }],
+];
+
+const FROM = { messages: PARTS, chat: CHAT_PARTS, responses: ITEMS };
 type From = keyof typeof FROM;
 
-type Taker = { to: 'messages' | 'chat'; thinkingFrom: string; profile: Partial<WireTarget> };
+type Taker = {
+  to: 'messages' | 'chat' | 'responses';
+  thinkingFrom: string;
+  profile: Partial<WireTarget>;
+};
 /** What is kept of one step must not be used for a target of other rules. */
 const TARGETS: [Taker, ...Taker[]] = [
   { to: 'messages', thinkingFrom: 'aaaaaaaaaaaa', profile: {} },
   { to: 'messages', thinkingFrom: 'bbbbbbbbbbbb', profile: { systemTurns: 'leading' } },
   { to: 'chat', thinkingFrom: '', profile: {} },
   { to: 'chat', thinkingFrom: '', profile: { content: 'text', reasoningHistory: 'refused' } },
+  { to: 'responses', thinkingFrom: '', profile: {} },
 ];
 
 type Step = { kind: number; keep: number; isOther: boolean; system: number; target: number };
@@ -115,21 +143,33 @@ const steps = fc.array(
     keep: fc.oneof({ weight: 6, arbitrary: fc.constant(99) }, { weight: 1, arbitrary: fc.nat(6) }),
     isOther: fc.boolean(),
     system: fc.oneof({ weight: 6, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(2) }),
-    target: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 2, arbitrary: fc.nat(3) }),
+    target: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 2, arbitrary: fc.nat(4) }),
   }),
   { minLength: 3, maxLength: 12 },
 );
 
 const SYSTEMS = [[{ type: 'text', text: 'You are an agent.' }], 'You are another.', undefined];
 
+const SCHEMA = { type: 'object' };
+const TOOLS = {
+  messages: [{ name: 'look', input_schema: SCHEMA }],
+  chat: [{ type: 'function', function: { name: 'look', parameters: SCHEMA } }],
+  responses: [{ type: 'function', name: 'look', parameters: SCHEMA }],
+};
+
 const bodiesOf = (from: From, session: Step[]): Buffer[] => {
   let messages: Json[] = [{ role: 'user', content: LONG }];
+  const name = from === 'responses' ? 'input' : 'messages';
   return session.map(({ kind, keep, isOther, system }, index) => {
     const added = FROM[from][kind]?.(isOther ? index : 7 * index) ?? [];
     messages = [...messages.slice(0, Math.max(1, keep)), ...added];
-    const head = from === 'messages' ? { max_tokens: 100, system: SYSTEMS[system] } : {};
-    const tools = [{ name: 'look', input_schema: { type: 'object' } }];
-    return Buffer.from(JSON.stringify({ model: 'm', messages, ...head, tools, end: LONG }));
+    const heads = {
+      messages: { max_tokens: 100, system: SYSTEMS[system] },
+      chat: {},
+      responses: { instructions: ['You are an agent.', 'You are another.'][system] },
+    };
+    const body = { model: 'm', [name]: messages, ...heads[from], tools: TOOLS[from], end: LONG };
+    return Buffer.from(JSON.stringify(body));
   });
 };
 
@@ -155,7 +195,7 @@ const outcomeOf = (from: From, source: JsonSource, number: number) => {
   }
 };
 
-test.each(['messages', 'chat'] as const)(
+test.each(['messages', 'chat', 'responses'] as const)(
   'each step of a session of %s is sent as it would be by a process that has seen none before it',
   (from) => {
     fc.assert(
