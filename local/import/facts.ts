@@ -5,7 +5,16 @@ import { omitUndefined } from '../../lambdas/support/objects.ts';
 import { priceIn, rowOf } from '../price-table.ts';
 import type { Note } from './imported.ts';
 
-const amount = z.number().nonnegative().nullish();
+const NUMBER = /^\s*-?\d+(?:\.\d+)?(?:e[-+]?\d+)?\s*$/i;
+
+/** The number of a text of digits, which lists and YAML may have in quotes; null of an empty text; otherwise the value. */
+export const unquoted = (value: unknown): unknown => {
+  if (typeof value !== 'string') return value;
+  if (NUMBER.test(value)) return Number(value);
+  return value.trim() === '' ? null : value;
+};
+
+const amount = z.preprocess(unquoted, z.number().nonnegative().nullish()).optional();
 
 /** What LiteLLM says about a model: in `model_info`, in `litellm_params` and in its table of models, prices a token. */
 export const Facts = z.looseObject({
@@ -85,9 +94,10 @@ const priceOf = (sources: Facts[], row: Row, kind: Kind): number | undefined => 
 const tiersIn = (sources: Facts[]): Tier[] => {
   const source = sources.find(({ input_cost_per_token: price }) => typeof price === 'number');
   const tiers = new Map<number, TokenPrices>();
-  for (const [member, price] of Object.entries(source ?? {})) {
+  for (const [member, stated] of Object.entries(source ?? {})) {
     const [, thousands] = TIER.exec(member) ?? [];
     const kind = kindOf(member);
+    const price = unquoted(stated);
     if (!thousands || !kind || typeof price !== 'number' || price < 0) continue;
     const above = Number(thousands) * 1_000;
     tiers.set(above, { ...tiers.get(above), [kind]: aMillion(price) });

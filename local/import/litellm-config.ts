@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { Facts } from './facts.ts';
+import { Facts, unquoted } from './facts.ts';
 
 const Text = z.string().nullish();
 /** YAML may have it in quotes. */
@@ -30,7 +30,7 @@ const OwnParams = z.looseObject({
   rpm: Amount,
 });
 /** Of LiteLLM's table some are 0, which the file must not state. */
-const size = z.int().positive().nullish();
+const size = z.preprocess(unquoted, z.int().positive().nullish()).optional();
 const OwnFacts = Facts.extend({
   max_input_tokens: size,
   max_output_tokens: size,

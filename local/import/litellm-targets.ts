@@ -24,8 +24,11 @@ const areAll = ({ input, output, cache_read, ...others }: Prices, model?: Prices
   cache_read === model.cache_read &&
   Object.keys(others).length === 0;
 
-/** What a target bills, where it is not what its model says. */
-const priced = ({ target, known: { prices } }: Deployment, model: Prices | undefined): Target => {
+/** What a target bills, where it is not what its model says: null where no price is known. */
+export const priced = (
+  { target, known: { prices } }: Pick<Deployment, 'target' | 'known'>,
+  model: Prices | undefined,
+): Target => {
   if (prices && areAll(prices, model)) return target;
   const version = { from: FROM, ...(prices ?? { input: null, output: null }) };
   return { ...target, prices: { currency: 'USD', versions: [version] } };

@@ -1,24 +1,34 @@
 import * as z from 'zod';
 import type { Model } from '../../lambdas/catalog/catalog.ts';
-import { type Facts, knownOf } from './facts.ts';
+import { type Facts, knownOf, unquoted } from './facts.ts';
 import { ID, type Imported, type Note, onePlan } from './imported.ts';
 import type { Env } from './litellm-models.ts';
+import { priced } from './litellm-targets.ts';
 import { errorAt, parseSource, type Source } from './read-source.ts';
 
-const Price = z
-  .union([z.number(), z.string().regex(/^-?\d+(?:\.\d+)?(?:e-?\d+)?$/i, 'must be a number')])
-  .transform(Number)
-  .nullish();
+/** Dollars a token; below 0 where it depends on the request. */
+const Price = z.preprocess(unquoted, z.number().nullish()).optional();
+/** 0 where the list has none. */
+const Size = z.number().nonnegative().nullish();
 const Words = z.array(z.string()).nullish();
+
+/** Kinds that the prices of a target have, too. */
+const Pricing = z.looseObject({
+  prompt: Price,
+  completion: Price,
+  input_cache_read: Price,
+  input_cache_write: Price,
+  input_cache_write_1h: Price,
+});
 
 const Listed = z.looseObject({
   id: z.string().min(1),
   name: z.string().nullish(),
   created: z.number().nullish(),
-  context_length: z.number().positive().nullish(),
+  context_length: Size,
   architecture: z.looseObject({ input_modalities: Words, output_modalities: Words }).nullish(),
-  pricing: z.looseObject({ prompt: Price, completion: Price, input_cache_read: Price }).nullish(),
-  top_provider: z.looseObject({ max_completion_tokens: z.number().positive().nullish() }).nullish(),
+  pricing: Pricing.nullish(),
+  top_provider: z.looseObject({ max_completion_tokens: Size }).nullish(),
   supported_parameters: Words,
 });
 type Listed = z.infer<typeof Listed>;
@@ -34,17 +44,19 @@ const TARGET = {
   baseUrl: 'https://openrouter.ai/api/v1',
 } as const;
 
-/** Kinds of prices that a request has besides its tokens. */
-const OTHER_PRICES = ['request', 'image', 'web_search', 'internal_reasoning', 'input_cache_write'];
-
-/** Why a model of the list cannot be called. */
-const reasonAgainst = ({ id, architecture, pricing }: Listed): string | undefined => {
+/** Why a model of the list cannot be called, or is not that of its id. */
+const reasonAgainst = (
+  { id, architecture, pricing }: Listed,
+  catalog: Model[],
+): string | undefined => {
   if (!ID.test(id)) return 'an id looks like vendor/model';
+  if (catalog.some((model) => model.id === id)) return 'the list has it twice: the first counts';
   const outputs = architecture?.output_modalities ?? ['text'];
   if (!outputs.includes('text'))
     return `it makes ${outputs.join(', ')}: the router serves text generation only`;
   // OpenRouter's own routers have the price -1: that of the model they choose.
-  return (pricing?.prompt ?? 0) < 0
+  const prices = Object.values(Pricing.parse(pricing ?? {}));
+  return prices.some((price) => typeof price === 'number' && price < 0)
     ? 'its price is that of another model, which it chooses'
     : undefined;
 };
@@ -59,16 +71,22 @@ const factsOf = (listed: Listed): Facts => {
     input_cost_per_token: pricing?.prompt,
     output_cost_per_token: pricing?.completion,
     cache_read_input_token_cost: pricing?.input_cache_read,
+    // Where the list states 0, writing a cache costs what the tokens cost.
+    cache_creation_input_token_cost: pricing?.input_cache_write || undefined,
+    cache_creation_input_token_cost_above_1hr: pricing?.input_cache_write_1h || undefined,
     supports_function_calling: parameters?.includes('tools'),
     supports_vision: inputs?.includes('image'),
   };
 };
 
+/** Prices of other kinds, and those of some requests (`overrides`), which are a list. */
 const unusedPrices = ({ id, pricing }: Listed): Note[] =>
-  OTHER_PRICES.filter((kind) => Number(pricing?.[kind] ?? 0) > 0).map((kind) => ({
-    place: `${id}.pricing.${kind}`,
-    reason: 'add it to the prices of the target: docs/costs.md',
-  }));
+  Object.entries(pricing ?? {})
+    .filter(([kind, price]) => !Object.hasOwn(Pricing.shape, kind) && Number(price) !== 0)
+    .map(([kind]) => ({
+      place: `${id}.pricing.${kind}`,
+      reason: 'add it to the prices of the target: docs/costs.md',
+    }));
 
 /** @throws UsageError with a line for what is not of the form, or for a chosen id that the list has not */
 export const importOpenrouter = (
@@ -85,7 +103,7 @@ export const importOpenrouter = (
   const assumed: Note[] = [];
   const catalog: Model[] = [];
   for (const model of wanted) {
-    const reason = reasonAgainst(model);
+    const reason = reasonAgainst(model, catalog);
     if (reason !== undefined) {
       noCounterpart.push({ place: model.id, reason });
       continue;
@@ -101,7 +119,7 @@ export const importOpenrouter = (
       created: created ?? Math.floor(now / 1_000),
       owned_by: id.split('/')[0] ?? id,
       ...known.members,
-      targets: [target],
+      targets: [priced({ target, known }, known.prices)],
     });
   }
   if (catalog.length === 0) throw errorAt(source, [], 'no model of it can be called');

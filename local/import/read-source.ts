@@ -25,11 +25,19 @@ const jsonIn = (text: string): { value: unknown } | undefined => {
   }
 };
 
+/** Windows' PowerShell writes UTF-16; both encodings may begin with a mark, which neither parser reads. */
+const decode = (bytes: Uint8Array): string =>
+  new TextDecoder(bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : 'utf-8').decode(bytes);
+
 /** @throws UsageError with the file, and the line if it is neither YAML nor JSON */
 export const readSource = async (file: string): Promise<Source> => {
-  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+  const bytes = await readFile(file).catch((cause: unknown) => {
     throw new UsageError(`Cannot read ${file}: ${messageOf(cause)}.`, { cause });
   });
+  const text = decode(bytes);
+  if (/^\s*</.test(text)) {
+    throw new UsageError(`${file}:1: must be YAML or JSON, and begins as a web page does: <`);
+  }
   const lineCounter = new LineCounter();
   // Its pretty errors quote the file, which may have credentials.
   const parse = () => parseDocument(text, { lineCounter, merge: true, prettyErrors: false });

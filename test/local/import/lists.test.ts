@@ -1,0 +1,125 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { readOwnCatalog } from '../../../local/own-catalog.ts';
+import { runBuilt } from '../../support/run-cli.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const folder = temporaryFolder('lists');
+
+type Note = { place: string; reason: string };
+
+/** Imports the text of a file; the catalog is what the router reads of it. */
+const importText = async (format: string, text: string | Uint8Array) => {
+  const out = mkdtempSync(join(folder, 'out-'));
+  const file = join(out, 'listed');
+  writeFileSync(file, text);
+  const env = { OPENROUTER_API_KEY: 'credential', OPENAI_API_KEY: 'credential' };
+  const args = [format, file, '--out', out, '--json'];
+  const ended = await runBuilt('local/import/main.ts', args, env);
+  if (ended.code !== 0) return { ...ended, catalog: [], noCounterpart: [] as Note[] };
+  const paths = { catalog: join(out, 'catalog.json'), secrets: join(out, 'secrets.json') };
+  const { noCounterpart }: { noCounterpart: Note[] } = JSON.parse(ended.out);
+  return { ...ended, catalog: (await readOwnCatalog(paths)).catalog ?? [], noCounterpart };
+};
+
+const importList = (list: unknown) => importText('openrouter', JSON.stringify(list));
+
+test('a model of a list without a price has none in the catalog, so that its cost is marked as incomplete', async () => {
+  for (const pricing of [undefined, null, {}, { prompt: '', completion: null }]) {
+    const { catalog } = await importList({ data: [{ id: 'nimbus/unpriced-7', pricing }] });
+    expect(catalog[0]?.targets[0]?.prices?.versions).toMatchObject([{ input: null, output: null }]);
+  }
+});
+
+test('prices of a list are exact, those of caches too, and each other price is listed', async () => {
+  const pricing = {
+    ...{ prompt: '0.000000123456789', completion: '1.5E-05', input_cache_read: 1e-8 },
+    ...{ input_cache_write: '0.00000375', input_cache_write_1h: '0.000006', request: '0' },
+    ...{ audio: '0.000032', discount: 0.1, unheard_of: '0.1', web_search: '0.000' },
+    overrides: [{ min_prompt_tokens: 200_000, prompt: '0.000006' }],
+  };
+  const { catalog, noCounterpart } = await importList([
+    { id: 'nimbus/priced', pricing },
+    { id: 'nimbus/free:free', pricing: { prompt: '0', completion: '0', input_cache_write: '0' } },
+  ]);
+  const [priced, free] = catalog;
+  expect(priced).toMatchObject({ input_price_per_m: 0.123456789, output_price_per_m: 15 });
+  expect(priced?.targets[0]?.prices?.versions).toEqual([
+    {
+      ...{ from: '2020-01-01', input: 0.123456789, output: 15, cache_read: 0.01 },
+      ...{ cache_write_5m: 3.75, cache_write_1h: 6 },
+    },
+  ]);
+  expect(free?.targets[0]).not.toHaveProperty('prices');
+  expect(noCounterpart.map(({ place }) => place)).toEqual(
+    ['audio', 'discount', 'unheard_of', 'overrides'].map((kind) => `nimbus/priced.pricing.${kind}`),
+  );
+});
+
+test('a model of a list that cannot be taken is listed, and the others are imported', async () => {
+  const price = { prompt: '0.000001', completion: '0.000002' };
+  const { catalog, noCounterpart } = await importList({
+    data: [
+      { id: 'nimbus/whole', context_length: null, top_provider: null, pricing: price },
+      { id: 'nimbus/other', pricing: { prompt: '0.000001', completion: '-1' } },
+      { id: 'nimbus/whole', context_length: 5, pricing: price },
+      {
+        ...{ id: 'nimbus/sizeless', context_length: 0, pricing: price },
+        top_provider: { max_completion_tokens: 0 },
+      },
+    ],
+  });
+  expect(catalog).toMatchObject([
+    { id: 'nimbus/whole', context_length: 128_000 },
+    { id: 'nimbus/sizeless', context_length: 128_000, max_output_tokens: 8_192 },
+  ]);
+  expect(noCounterpart).toEqual([
+    {
+      place: 'nimbus/other',
+      reason: 'its price is that of another model, which it chooses',
+    },
+    { place: 'nimbus/whole', reason: 'the list has it twice: the first counts' },
+  ]);
+});
+
+test('a list is read in the encodings that shells write, and a web page in its place is named', async () => {
+  const text = JSON.stringify({ data: [{ id: 'nimbus/encoded', name: 'Ünïcode' }] });
+  for (const bytes of [
+    Buffer.from(`\uFEFF${text}`),
+    Buffer.from(`\uFEFF${text.replaceAll(',', ',\r\n')}`, 'utf16le'),
+  ]) {
+    const { catalog } = await importText('openrouter', bytes);
+    expect(catalog).toMatchObject([{ id: 'nimbus/encoded', display_name: 'Ünïcode' }]);
+  }
+  const page = await importText('openrouter', '<!DOCTYPE html>\n<title>502: Bad gateway</title>');
+  expect(page).toMatchObject({ code: 2, out: '' });
+  expect(page.err).toMatch(/listed:1: must be YAML or JSON, and begins as a web page does: <\n$/);
+});
+
+test('prices and sizes of a configuration of LiteLLM count in quotes, too', async () => {
+  const { catalog } = await importText(
+    'litellm',
+    `model_list:
+- model_name: quoted
+  litellm_params: { model: openai/quoted-1, input_cost_per_token: "3e-06" }
+  model_info:
+    output_cost_per_token: '0.000015'
+    max_input_tokens: "32000"
+    input_cost_per_token_above_128k_tokens: "6e-06"
+- model_name: stepped
+  litellm_params:
+    model: openai/stepped-1
+    input_cost_per_token: "1e-06"
+    output_cost_per_token: 2e-6
+    input_cost_per_token_above_128k_tokens: "0.000002"
+`,
+  );
+  const [quoted, stepped] = catalog;
+  expect(quoted).toMatchObject({
+    ...{ input_price_per_m: 3, output_price_per_m: 15, context_length: 32_000 },
+  });
+  expect(stepped?.targets[0]?.prices?.versions[0]).toMatchObject({
+    tiers: [{ above: 128_000, input: 2 }],
+  });
+});
