@@ -6,7 +6,7 @@ import { LONGEST_READ_MS, StoreUnavailable, UnreadableItem } from '../stores/sto
 import { type Clock, withTimeout } from '../support/clock.ts';
 import { type ApiError, retryLater, toApiError, unauthenticated } from '../support/errors.ts';
 import type { Log } from '../support/log.ts';
-import { createLruCache, oncePer } from '../support/memo.ts';
+import { createHidden, createLruCache, oncePer } from '../support/memo.ts';
 import { omitUndefined } from '../support/objects.ts';
 import { hashKey, readCredential } from './api-key.ts';
 import { createCachedLookup } from './cached-lookup.ts';
@@ -235,7 +235,7 @@ export const createAuthenticate = (parts: {
   };
 
   /** Once for the headers of a request whose body waits for its key, which asks twice. */
-  const hashOf = oncePer(new WeakMap<Record<string, string>, string>(), (headers) =>
+  const hashOf = oncePer(createHidden<Record<string, string>, string>(), (headers) =>
     hashKey(readCredential(headers)),
   );
 

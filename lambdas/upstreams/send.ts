@@ -1,8 +1,8 @@
 import { isAscii } from 'node:buffer';
+import { moveStrings } from '#late/encoders';
 import { readError, readSentError } from '#late/read-error';
 import { createConnectionPools } from '../http-client/connections.ts';
 import { asRecord, type Json, type JsonSource } from '../protocols/bytes/json.ts';
-import { moveStrings } from '../protocols/bytes/move-strings.ts';
 import { splice } from '../protocols/bytes/splice.ts';
 import {
   credentialOf,
