@@ -64,7 +64,9 @@ const printRequest = (request: Row): string => {
 
 export const REQUEST_COMMANDS: Record<string, Command> = {
   'incidents list': {
-    lists: { data: 'state what models target since requests projects runbook'.split(' ') },
+    lists: {
+      data: 'state what models target whose_fault since requests projects runbook'.split(' '),
+    },
   },
   'requests list': {
     options: ['project', 'key', 'status', ...OF, ...FOR, 'since', 'until', 'limit', 'follow'],

@@ -38,6 +38,9 @@ const stateOf = ({ outcomes }: Incident, health: Health | undefined): State => {
   return outcomes.includes(true) ? 'partly' : 'over';
 };
 
+/** What callers alone can correct comes after all that an operator can. */
+const isOfCaller = ({ incident }: Shown): number => Number(incident.explanation.blame === 'caller');
+
 /** A target whose breaker opened in another environment, or before the records that were read. */
 const heldOff = (target: string): Incident => ({
   explanation: {
@@ -120,6 +123,7 @@ export const createListIncidents = (parts: OperationParts) => {
     const newest = shown
       .toSorted(
         (one, other) =>
+          isOfCaller(one) - isOfCaller(other) ||
           STATES.indexOf(one.state) - STATES.indexOf(other.state) ||
           (other.incident.last ?? 0) - (one.incident.last ?? 0),
       )

@@ -138,7 +138,7 @@ const NO_SESSION =
 const daysIn = (text = String(DEFAULT_DAYS)): number => {
   const days = /^\d{1,2}$/.test(text) ? Number(text) : 0;
   if (days >= 1 && days <= MAX_DAYS) return days;
-  throw invalidRequest(`days: must be a number from 1 to ${MAX_DAYS}.`, { param: 'days' });
+  throw invalidRequest(`days: must be a whole number from 1 to ${MAX_DAYS}.`, { param: 'days' });
 };
 
 /**

@@ -136,5 +136,9 @@ test('GET /v1/sessions/{id} sums the requests of a session of the own project, a
   expect([foreign.status, unknown.status]).toEqual([404, 404]);
   const text = ({ body: { error } }: typeof foreign) => JSON.stringify(error);
   expect(text(foreign)).toBe(text(unknown));
-  expect((await get('/v1/sessions/x?days=99')).status).toBe(400);
+  for (const days of ['99', '0', '1.5']) {
+    const rejected = await get(`/v1/sessions/x?days=${days}`);
+    expect(rejected.status).toBe(400);
+    expect(JSON.stringify(rejected.body)).toContain('days: must be a whole number from 1 to 35.');
+  }
 });

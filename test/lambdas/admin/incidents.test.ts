@@ -41,6 +41,8 @@ test('failures, figures of targets and filtered requests agree with the requests
     expect(listed).toHaveLength(4);
     const { of_requests, data } = Incidents.parse(await read('/incidents'));
     expect(of_requests).toBe(3);
+    // The refused request is the newest, and no operator's to correct.
+    expect(data.map(({ whose_fault: fault }) => fault)).toEqual(['provider', 'caller']);
     expect(data.filter(({ whose_fault: fault }) => fault === 'provider')).toMatchObject([
       {
         ...{ state: 'failing', error: 'status 503', requests: 2, failed: 2, key_count: 1 },
