@@ -27,15 +27,26 @@ const get = async ({ baseUrl, key }: Router, path: string) => {
   return { status: response.status, body: await response.json() };
 };
 
-const Minute = z.object({ limit: z.int(), resets_at: z.string() });
-const Usage = z.looseObject({ minute: Minute.loose() });
+const Window = z.looseObject({ limit: z.int(), resets_at: z.string() });
+const Usage = z.looseObject({ minute: Window, period: Window });
 
-/** What a usage is once `later` was read: a restart may last until the next minute, which has had no request yet. */
+/** What a window is once `later` was read: a restart may last until the next one, which has had no request yet. */
+const windowAt = (later: z.infer<typeof Window>, earlier: z.infer<typeof Window>) => {
+  const { resets_at, limit } = later;
+  return resets_at === earlier.resets_at
+    ? earlier
+    : { ...earlier, used: 0, remaining: limit, resets_at };
+};
+
+/** The minute may end at any restart, the month with a test in its last seconds. */
 const atTimeOf = (later: unknown, earlier: unknown) => {
-  const [{ minute }, usage] = [Usage.parse(later), Usage.parse(earlier)];
-  if (minute.resets_at === usage.minute.resets_at) return usage;
-  const { limit } = usage.minute;
-  return { ...usage, minute: { limit, used: 0, remaining: limit, resets_at: minute.resets_at } };
+  const [now, usage] = [Usage.parse(later), Usage.parse(earlier)];
+  const { minute, period } = usage;
+  return {
+    ...usage,
+    minute: windowAt(now.minute, minute),
+    period: windowAt(now.period, period),
+  };
 };
 
 /** Starts a router on a folder; `kill` ends it without a chance to write. */
