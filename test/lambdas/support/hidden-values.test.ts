@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { createHidden } from '../../../lambdas/support/memo.ts';
 
-describe('a hidden value of an object', () => {
-  test('is found by that object only, in the place that it was set', () => {
+describe('hidden values', () => {
+  test('a hidden value is found by its object only, in the place that it was set', () => {
     const [one, other] = [createHidden<object, number>(), createHidden<object, number>()];
     const [list, copied] = [[1, 2], Object.freeze({ a: 1 })];
     one.set(list, 5);
@@ -19,7 +19,7 @@ describe('a hidden value of an object', () => {
     expect(other.get(list)).toBeUndefined();
   });
 
-  test('changes nothing that can be seen of the object', () => {
+  test('a hidden value changes nothing that can be seen of its object', () => {
     const list = [1, { a: 2 }];
     createHidden<object, string>().set(list, 'hidden');
     expect(isDeepStrictEqual(list, [1, { a: 2 }])).toBe(true);
