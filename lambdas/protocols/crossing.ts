@@ -4,3 +4,4 @@ export { decodeBorrowed } from './chat/borrowed-blocks.ts';
 export { isDefault, lossesBeyond, lostThinking } from './ledger/ledger.ts';
 export { clientTool } from './messages/client-tools.ts';
 export { closedSchema } from './messages/closed-schema.ts';
+export { lostEdits, lostSettings, reminderEdits } from './messages/losses.ts';

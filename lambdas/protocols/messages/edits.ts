@@ -1,3 +1,4 @@
+import { reminderEdits } from '#late/crossing';
 import { encodeMessagesTurns } from '#late/encoders';
 import { mapOnce } from '../../support/memo.ts';
 import { isEmpty, omitUndefined } from '../../support/objects.ts';
@@ -5,7 +6,7 @@ import { inside, insideEach, isBlankText, setMembers, withoutNulls } from '../by
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
 import type { NativeTool, Tool } from '../generation.ts';
-import { billingEdits, instructionEdits, reminderOf } from '../instructions.ts';
+import { billingEdits, instructionEdits } from '../instructions.ts';
 import { noContent } from '../ledger/assert-consistent.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
 import { type Context, createEditsOf, repairEdits } from '../request-edits.ts';
@@ -151,26 +152,10 @@ const isSetting = ({ role, content: _, ...options }: Json, { systemTurns }: Take
   systemTurns !== 'leading' &&
   Object.values(options).some((value) => value !== null);
 
-/** A system prompt in the middle as a user's turn, for a target that accepts one only before the conversation. */
-const reminders = (message: Json, { systemTurns }: Taker): Edit[] => {
-  if (message.role !== 'system' || systemTurns !== 'leading') return [];
-  const { role: _, content, ...options } = message;
-  const unset = Object.keys(options).flatMap((name) =>
-    options[name] === null ? [] : [remove([name])],
-  );
-  const asUser = [...unset, set(['role'], 'user')];
-  const text = asString(content);
-  if (text !== undefined) return [...asUser, set(['content'], reminderOf(text))];
-  const texts = insideEach(message, 'content', (part) => {
-    const own = asString(part.text);
-    return own === undefined || isBlankText(own) ? [] : [set(['text'], reminderOf(own))];
-  });
-  return [...asUser, ...texts];
-};
-
 const messageEdits = (message: Json, taker: Taker): Edit[] => {
+  const inMiddle = taker.systemTurns === 'leading' ? reminderEdits(message) : [];
   const ofParts = leftOf(message, 'content', taker);
-  if (ofParts) return [...ofParts, ...withoutNulls(message), ...reminders(message, taker)];
+  if (ofParts) return [...ofParts, ...withoutNulls(message), ...inMiddle];
   if (!isSetting(message, taker)) return [remove([])];
   return [...withoutNulls(message), ...(message.content == null ? [] : [remove(['content'])])];
 };

@@ -1,4 +1,4 @@
-import { isDefault } from '#late/crossing';
+import { isDefault, lostEdits, lostSettings } from '#late/crossing';
 import { invalidRequest } from '../../support/errors.ts';
 import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import { parseWire } from '../../support/schema.ts';
@@ -13,7 +13,6 @@ import {
 } from '../fit-request.ts';
 import type { DocumentBlock, GenerationRequest, Reasoning, ThinkingBlock } from '../generation.ts';
 import { extraFieldsFor, makeExtras, without } from '../ledger/extras.ts';
-import { plain } from '../ledger/paths.ts';
 import { isPdf } from '../media.ts';
 import type { CallerHeaders, WireTarget } from '../protocol.ts';
 import { sharedIn } from '../shared-members.ts';
@@ -22,7 +21,7 @@ import { fitThinking } from './fit-thinking.ts';
 import { BETA_HEADER, callerHeaders, losesBeta, withCallerBetas } from './headers.ts';
 import { NAME } from './name.ts';
 import { decodeResponseFormat, isWithinStrict, withInstruction } from './response-format.ts';
-import { encodeThinking, modeOf } from './thinking.ts';
+import { encodeThinking, modeOf, takesManagement } from './thinking.ts';
 import { decodeParallel, decodeTool, decodeToolChoice, fitAllowed } from './tools.ts';
 import { assertContent, decodeTurns } from './turns.ts';
 import { CountRequest, MessagesRequest } from './wire.ts';
@@ -131,18 +130,6 @@ const lostSampling = (request: GenerationRequest, target: WireTarget): string[] 
   );
 };
 
-/** What system turns of this protocol set, for a target that gets them as text. */
-const lostSettings = ({ turns, extras }: GenerationRequest, { systemTurns }: WireTarget) =>
-  extras.protocol === NAME && systemTurns === 'leading'
-    ? turns.flatMap((turn) =>
-        turn.role === 'system'
-          ? Object.keys(extraFieldsFor(NAME, turn.extras)).map(
-              (name) => `messages[system].${plain(name)}`,
-            )
-          : [],
-      )
-    : [];
-
 const isSigned = ({ signature }: ThinkingBlock): boolean => Boolean(signature);
 
 /** The caller's fields that the target does not get, or gets with another meaning. */
@@ -153,6 +140,7 @@ export const losses = (
 ): string[] => {
   const target = withCallerBetas(catalogTarget, original);
   const { request, dropped } = fitTo(original, target);
+  const { context_management } = extraFieldsFor(NAME, original.extras);
   return [
     ...dropped,
     ...lostSampling(request, target),
@@ -165,7 +153,8 @@ export const losses = (
       },
       original.turns,
     ),
-    ...lostSettings(request, target),
+    ...(target.systemTurns === 'leading' ? lostSettings(request) : []),
+    ...(context_management && !takesManagement(target) ? lostEdits(context_management) : []),
     ...lostGrammar(request),
     ...(losesBeta(target, original) ? [BETA_HEADER] : []),
   ];

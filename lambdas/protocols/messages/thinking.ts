@@ -120,6 +120,10 @@ const encodeSampling = (request: GenerationRequest, thinking: Json | undefined):
   return omitUndefined({ top_p: isBelowDefault(topP) ? topP : undefined, top_k: topK });
 };
 
+/** Edits of the conversation are of two betas: one clears parts of it, the other sums it up. */
+export const takesManagement = (target: WireTarget): boolean =>
+  requestsBeta(target, 'context-management') || requestsBeta(target, 'compact-');
+
 /** The vendor rejects edits that clear thinking while it is off, also if the router turned it off. */
 const withoutThinkingEdits = (management: unknown, thinking: Json | undefined): unknown => {
   const fields = asRecord(management);
@@ -142,7 +146,7 @@ export const encodeThinking = (
   return {
     thinking,
     sampling: encodeSampling(request, thinking),
-    contextManagement: requestsBeta(target, 'context-management')
+    contextManagement: takesManagement(target)
       ? withoutThinkingEdits(passthrough.context_management, thinking)
       : undefined,
   };

@@ -335,6 +335,34 @@ describe('betas of callers', () => {
   });
 });
 
+describe('edits of the conversation by a messages vendor', () => {
+  const [CLEAR, COMPACT] = ['clear_tool_uses_20250919', 'compact_20260112'];
+  const asked = (beta: string, ...types: string[]) => {
+    const fields = { context_management: { edits: types.map((type) => ({ type })) } };
+    return ask('claude-4.5', { path: 'messages', fields }, beta ? { 'anthropic-beta': beta } : {});
+  };
+
+  test.each([
+    ['context-management-2025-06-27', CLEAR],
+    ['compact-2026-01-12', COMPACT],
+    ['compact-2026-01-12,context-management-2025-06-27', COMPACT],
+  ])(
+    'a request with the beta %s has its edits sent, as the vendor documents',
+    async (beta, type) => {
+      const { wire, dropped } = await asked(beta, type);
+      expect([wire.context_management, dropped]).toEqual([{ edits: [{ type }] }, undefined]);
+    },
+  );
+
+  test('edits without their beta are left out and named, but for those of thinking', async () => {
+    const { wire, dropped } = await asked('', CLEAR, 'clear_thinking_20251015', COMPACT);
+    expect([wire.context_management, dropped]).toEqual([
+      undefined,
+      `context_management.edits[${CLEAR}], context_management.edits[${COMPACT}]`,
+    ]);
+  });
+});
+
 describe('fields that the target protocol lacks', () => {
   test.each([
     [
