@@ -29,16 +29,23 @@ const estimateOutput = ({
 }: Pick<Counts, 'characters' | 'mostTokens'>): number =>
   Math.ceil(Math.min(characters / CHARACTERS_PER_TOKEN, mostTokens));
 
+/** Zero means that nothing was counted, unless the upstream has only shortened the conversation. */
+const isCounted = ({ billing, inputTokens, outputTokens }: Partial<Usage> = {}): boolean =>
+  billing?.compactions !== undefined || Boolean(inputTokens && outputTokens);
+
 /** Fills in usage that the upstream did not report: every protocol requires it, and so does a price. */
 export const completeUsage = (
   usage: Partial<Usage> | undefined,
   counts: Counts,
   estimateInput: () => number,
-): Usage => ({
-  ...usage,
-  inputTokens: usage?.inputTokens || estimateInput(),
-  outputTokens: usage?.outputTokens || estimateOutput(counts),
-});
+): Usage =>
+  isCounted(usage)
+    ? { inputTokens: 0, outputTokens: 0, ...usage }
+    : {
+        ...usage,
+        inputTokens: usage?.inputTokens || estimateInput(),
+        outputTokens: usage?.outputTokens || estimateOutput(counts),
+      };
 
 /** Counts that are not the last ones have few of the tokens that were generated since. */
 const latestUsage = ({ usage, isFinal, ...generation }: Counts): Counts['usage'] => {
@@ -78,12 +85,12 @@ export const billOf = (used: Used, { model, startedAt, ...parts }: BillParts): B
   }
   const usage = completeUsage(latestUsage(used), used, () => parts.estimateInput(target));
   const billed = { ...usage, ...usage.billing };
-  const isCounted = Boolean(reported?.inputTokens) && Boolean(reported?.outputTokens);
   return {
     usage,
     cost: withRepeats(costOf(billed, pricesOf(model, target), startedAt), used),
     isEstimated:
-      repeatedNanos !== undefined || (billed.statedNanos === undefined && !(isFinal && isCounted)),
+      repeatedNanos !== undefined ||
+      (billed.statedNanos === undefined && !(isFinal && isCounted(reported))),
   };
 };
 

@@ -10,7 +10,7 @@ import { type CheckedCall, estimateOn } from './check-call.ts';
 /** Uses of a tool that the upstream runs, if the request does not bound them. */
 const USES = 10;
 /** Tools that upstreams run and bill by use. */
-const BILLED = /^(web_search|code_execution|code_interpreter|file_search|image_generation)/;
+const BILLED = /^(web_search|code_execution|advisor|code_interpreter|file_search|image_generation)/;
 
 const usesIn = ({ tools = [] }: GenerationRequest): Record<string, number> => {
   const uses: Record<string, number> = {};

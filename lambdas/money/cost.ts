@@ -22,6 +22,8 @@ export type Billed = {
   serviceTier?: string | undefined;
   speed?: string | undefined;
   geo?: string | undefined;
+  /** What it counts apart: the summaries of a conversation that it shortened. */
+  compactions?: Billed[] | undefined;
   /** What the provider says that it costs, in billionths of a US dollar. */
   statedNanos?: number | undefined;
 };
@@ -172,7 +174,9 @@ export const costOf = (billed: Billed, prices: Prices, startedAt: number): Cost 
   const incomplete: string[] = [];
   const ofTokens = factor * factorOf(billed, version, incomplete);
   const lines = [
-    ...tokenLinesOf(billed, ofTokens, version),
+    ...[billed, ...(billed.compactions ?? [])].flatMap((one) =>
+      tokenLinesOf(one, ofTokens, version),
+    ),
     ...useLinesOf(billed, factor, version),
   ].filter(({ quantity }) => quantity > 0);
   const kinds: KindCosts = {};
@@ -180,7 +184,7 @@ export const costOf = (billed: Billed, prices: Prices, startedAt: number): Cost 
   for (const { kind, quantity, picos, isPriced } of lines) {
     const before = toNanos(sum);
     sum += BigInt(quantity) * BigInt(picos);
-    kinds[kind] = [quantity, toNanos(sum) - before];
+    addKinds(kinds, { [kind]: [quantity, toNanos(sum) - before] });
     if (!isPriced) incomplete.push(kind);
   }
   const name = nameOf(version, prices.factor);

@@ -181,6 +181,8 @@ export type Billing = {
   inputAudioTokens?: number;
   inputImageTokens?: number;
   outputAudioTokens?: number;
+  /** Of each summary that the upstream made of the conversation, which are not part of the counts. */
+  compactions?: Usage[];
   /** The cost that the upstream states, in billionths of a US dollar. */
   statedNanos?: number;
 };

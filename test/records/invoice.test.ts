@@ -27,6 +27,12 @@ type Case = {
 };
 
 const output_tokens = 500;
+/** A summary that the vendor made of a conversation; it adds these to none of the counts outside. */
+const COMPACTION = {
+  ...{ type: 'compaction', input_tokens: 20_000, output_tokens: 3_500 },
+  ...{ cache_read_input_tokens: 160_000, cache_creation_input_tokens: 0, cache_creation: null },
+};
+const NO_TOKENS = { ...{ input_tokens: 0, output_tokens: 0 }, cache_read_input_tokens: 0 };
 /** What the vendors' published prices make of a usage, computed by hand. */
 const CASES: Case[] = [
   {
@@ -107,6 +113,42 @@ const CASES: Case[] = [
     },
     usd: 0.0175,
     incomplete: ['code_execution'],
+  },
+  {
+    name: 'a response after the conversation was shortened',
+    protocol: 'messages',
+    billing: {
+      first: { input_tokens: 23_000, output_tokens: 1, iterations: null },
+      usage: {
+        ...{ input_tokens: 23_000, output_tokens },
+        iterations: [COMPACTION, { type: 'message', input_tokens: 23_000, output_tokens }],
+      },
+    },
+    usd: 0.1275 + 0.2675,
+  },
+  {
+    name: 'a conversation that was only shortened, in two summaries',
+    protocol: 'messages',
+    billing: {
+      first: { ...NO_TOKENS, iterations: null },
+      usage: { ...NO_TOKENS, iterations: [COMPACTION, COMPACTION] },
+    },
+    usd: 2 * 0.2675,
+  },
+  {
+    name: 'the advice of another model',
+    protocol: 'messages',
+    billing: {
+      usage: {
+        ...{ input_tokens: 1_000, output_tokens },
+        iterations: [
+          { type: 'message', input_tokens: 1_000, output_tokens },
+          { type: 'advisor_message', model: 'advisor', input_tokens: 800, output_tokens: 1_600 },
+        ],
+      },
+    },
+    usd: 0.0175,
+    incomplete: ['advisor'],
   },
   {
     name: '80,000 tokens read and 19,000 written of a GPT',

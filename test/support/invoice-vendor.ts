@@ -53,6 +53,9 @@ type Reply = { events: string[]; position: Omit<Position, 'number'> };
 
 const CLAUDE = { in: '5', read: '0.5', w5: '6.25', w1: '10', out: '25' };
 
+/** Tokens of the summary of a conversation. */
+const SUMMARY = 3_500;
+
 /** What a request uses, drawn at random. */
 const drawClaude = (random: Random, ending: Ending) => {
   const maybe = (chance: number, most: number) =>
@@ -70,6 +73,8 @@ const drawClaude = (random: Random, ending: Ending) => {
     // They are in the last counts only.
     searches: isWhole ? maybe(0.1, 5) : 0,
     runs: isWhole ? maybe(0.05, 3) : 0,
+    /** Tokens of a conversation that was shortened before. */
+    compacted: isWhole ? maybe(0.1, 200_000) : 0,
   };
 };
 type Claude = ReturnType<typeof drawClaude>;
@@ -84,9 +89,15 @@ const claudeUsage = ({ fresh, read, short, long, tier, isFast, isUs }: Claude) =
 });
 
 const claudeEvents = (drawn: Claude, ending: Ending): string[] => {
-  const { sent, output, searches, runs } = drawn;
+  const { sent, output, searches, runs, compacted } = drawn;
   const end = {
     output_tokens: output,
+    ...(compacted > 0 && {
+      iterations: [
+        { type: 'compaction', input_tokens: compacted, output_tokens: SUMMARY },
+        { type: 'message', input_tokens: drawn.fresh, output_tokens: output },
+      ],
+    }),
     server_tool_use: { web_search_requests: searches, code_execution_requests: runs },
   };
   const words = TOKEN.repeat(sent);
@@ -116,9 +127,11 @@ const claudeEvents = (drawn: Claude, ending: Ending): string[] => {
 const claudeReply = (random: Random, ending: Ending): Reply => {
   const drawn = drawClaude(random, ending);
   const { fresh, read, short, long, output, searches, runs, tier, isFast, isUs } = drawn;
+  const summaries = drawn.compacted > 0 ? SUMMARY : 0;
   const price = (name: keyof typeof CLAUDE, count: number) => BigInt(count) * picosOf(CLAUDE[name]);
   const writes = price('w5', short) + price('w1', long);
-  const tokens = price('in', fresh) + price('read', read) + writes + price('out', output);
+  const input = price('in', fresh + drawn.compacted) + price('read', read) + writes;
+  const tokens = input + price('out', output + summaries);
   const factored = (tokens * (isFast ? 2n : 1n) * (isUs ? 11n : 10n)) / 10n;
   // Running code is free next to a search.
   const unpriced = runs > 0 && searches === 0 ? ['code_execution'] : [];

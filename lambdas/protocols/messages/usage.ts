@@ -1,27 +1,47 @@
 import { isEmpty, omitUndefined } from '../../support/objects.ts';
-import { asCount, asRecord, asString, type Json } from '../bytes/json.ts';
+import { asArray, asCount, asRecord, asString, type Json, listOf } from '../bytes/json.ts';
 import type { Billing, Usage } from '../generation.ts';
 import { statedNanosIn } from '../stated-cost.ts';
 
 /** Counts as the protocol has them: `inputTokens` excludes the tokens read from or written to a cache. */
 export type WireUsage = Partial<Usage>;
 
+const countsIn = (wire: Json | undefined): WireUsage =>
+  omitUndefined({
+    inputTokens: asCount(wire?.input_tokens),
+    cacheReadTokens: asCount(wire?.cache_read_input_tokens),
+    cacheWriteTokens: asCount(wire?.cache_creation_input_tokens),
+    cacheWriteLongTokens: asCount(asRecord(wire?.cache_creation)?.ephemeral_1h_input_tokens),
+    outputTokens: asCount(wire?.output_tokens),
+    reasoningTokens: asCount(asRecord(wire?.output_tokens_details)?.thinking_tokens),
+  });
+
+/** What the vendor adds to no count: the summaries of a conversation that it shortens, and the calls of another model. */
+const iterationsIn = (wire: Json | undefined, kind: string): Usage[] =>
+  asArray(wire?.iterations).flatMap((value) => {
+    const iteration = asRecord(value);
+    return iteration?.type === kind ? (decodeUsage(countsIn(iteration)) ?? []) : [];
+  });
+
 /** Searches cost money of their own, fetches do not; running code is free next to either, and billed by the hour alone. */
-const usesIn = (value: unknown): Record<string, number> => {
-  const { web_search_requests: searches, code_execution_requests: runs } = asRecord(value) ?? {};
+const usesIn = (wire: Json | undefined): Record<string, number> => {
+  const { web_search_requests: searches, code_execution_requests: runs } =
+    asRecord(wire?.server_tool_use) ?? {};
   return omitUndefined({
     web_search: asCount(searches) || undefined,
     code_execution: asCount(searches) ? undefined : asCount(runs) || undefined,
+    advisor: iterationsIn(wire, 'advisor_message').length || undefined,
   });
 };
 
 const billingIn = (wire: Json | undefined): Billing => {
-  const uses = usesIn(wire?.server_tool_use);
+  const uses = usesIn(wire);
   return omitUndefined({
     serviceTier: asString(wire?.service_tier),
     speed: asString(wire?.speed),
     geo: asString(wire?.inference_geo),
     uses: isEmpty(uses) ? undefined : uses,
+    compactions: listOf(iterationsIn(wire, 'compaction')),
     statedNanos: wire && statedNanosIn(wire),
   });
 };
@@ -29,15 +49,7 @@ const billingIn = (wire: Json | undefined): Billing => {
 /** The counts of one event. They are cumulative: later ones replace earlier ones. */
 export const readUsage = (value: unknown): WireUsage => {
   const wire = asRecord(value);
-  return omitUndefined({
-    inputTokens: asCount(wire?.input_tokens),
-    cacheReadTokens: asCount(wire?.cache_read_input_tokens),
-    cacheWriteTokens: asCount(wire?.cache_creation_input_tokens),
-    cacheWriteLongTokens: asCount(asRecord(wire?.cache_creation)?.ephemeral_1h_input_tokens),
-    outputTokens: asCount(wire?.output_tokens),
-    reasoningTokens: asCount(asRecord(wire?.output_tokens_details)?.thinking_tokens),
-    billing: billingIn(wire),
-  });
+  return { ...countsIn(wire), billing: billingIn(wire) };
 };
 
 /** A kind of the vendor's, and no text. */
@@ -77,7 +89,7 @@ export const decodeUsage = (wire: WireUsage): Usage | undefined => {
  */
 export const encodeUsage = (usage: Usage, estimate: () => number): Json => {
   const { outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage;
-  const inputTokens = usage.inputTokens || estimate();
+  const inputTokens = usage.inputTokens || (usage.billing?.compactions ? 0 : estimate());
   const uncached = inputTokens - (cacheReadTokens ?? 0) - (cacheWriteTokens ?? 0);
   return {
     input_tokens: Math.max(0, uncached),
