@@ -105,11 +105,8 @@ const Key = z.looseObject({
   ...Limits,
 });
 export type Key = z.infer<typeof Key>;
-/** The answer of `GET /key/list?return_full_object=true`. */
-export const Keys = z.union([
-  z.looseObject({ keys: z.array(Key) }).transform(({ keys }) => keys),
-  z.array(Key),
-]);
+/** The answer of `GET /key/list?return_full_object=true` has it as `keys`. */
+export const Keys = z.array(Key);
 
 const membersOf = ({ shape }: { shape: object }, ...others: string[]): string[] => [
   ...Object.keys(shape),

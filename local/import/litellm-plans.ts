@@ -38,6 +38,7 @@ const PERIODS: [duration: RegExp, period: Period][] = [
 const idOf = (text: string): string =>
   text
     .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
     .replaceAll(/[^A-Za-z0-9._-]+/g, '-')
     .replace(/^[^A-Za-z0-9]+/, '')
     .replace(/-$/, '') || NO_TEAM;

@@ -1,18 +1,19 @@
 import * as z from 'zod';
 import { Facts } from './facts.ts';
 import { createUnique, ID, type Imported, type Note } from './imported.ts';
-import { Config, Keys, Teams } from './litellm-config.ts';
+import { Config, type Key, Keys, Teams } from './litellm-config.ts';
 import { type Env, type Group, readGroups, type Table } from './litellm-models.ts';
 import { type IdsOf, readPlans } from './litellm-plans.ts';
 import { modelOf } from './litellm-targets.ts';
-import { errorAt, parseSource, type Source } from './read-source.ts';
+import { errorAt, parseList, parseSource, type Source } from './read-source.ts';
 import { unusedInConfig } from './unused.ts';
 
 export type LitellmFiles = {
   config: Source;
   /** Answers of the running proxy. */
   teams?: Source | undefined;
-  keys?: Source | undefined;
+  /** A file for each page. */
+  keys: Source[];
   /** LiteLLM's table of models. */
   models?: Source | undefined;
 };
@@ -119,6 +120,26 @@ const tableIn = (source: Source): Table =>
     }),
   );
 
+const Hashes = z.looseObject({ keys: z.array(z.string()).min(1) });
+/** Of one page of an answer. */
+const Counted = z.looseObject({ total_count: z.number() });
+
+/** The keys of all pages; undefined without a file. @throws UsageError with a line for what is not of LiteLLM's form */
+const readKeys = (pages: Source[], noCounterpart: Note[]): Key[] | undefined => {
+  if (pages.length === 0) return undefined;
+  const keys = pages.flatMap((page) => {
+    if (!Hashes.safeParse(page.value).success) return parseList(page, 'keys', Keys);
+    throw errorAt(page, ['keys'], 'has only hashes: get it with ?return_full_object=true');
+  });
+  const totals = pages.map(({ value }) => Counted.safeParse(value).data?.total_count ?? 0);
+  const total = Math.max(...totals);
+  if (total > keys.length) {
+    const reason = `${keys.length} of ${total} are in the file: give each page, with --keys several times`;
+    noCounterpart.push({ place: 'keys', reason });
+  }
+  return keys;
+};
+
 /** @throws UsageError with a line for what is not of LiteLLM's form, or if no model can be called */
 export const importLitellm = (files: LitellmFiles, env: Env, now: number): Imported => {
   const config = parseSource(files.config, Config);
@@ -140,7 +161,7 @@ export const importLitellm = (files: LitellmFiles, env: Env, now: number): Impor
     {
       ...{ config, idsOf: createIdsOf(ids), now },
       teams: files.teams && parseSource(files.teams, Teams),
-      keys: files.keys && parseSource(files.keys, Keys),
+      keys: readKeys(files.keys, noCounterpart),
     },
     { noCounterpart, assumed },
   );

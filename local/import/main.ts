@@ -19,7 +19,8 @@ Writes catalog.json, secrets.json and plans.json, and prints what has no counter
 
   --out DIR        folder of the files (default: imported); files of an earlier import are replaced
   --teams FILE     LiteLLM's answer of GET /team/list: teams become projects
-  --keys FILE      LiteLLM's answer of GET /key/list?return_full_object=true: keys become new keys
+  --keys FILE      LiteLLM's answer of GET /key/list?return_full_object=true: keys become new keys; several times for
+                   several pages
   --models FILE    LiteLLM's model_prices_and_context_window.json: sizes and prices that the file lacks
   --model ID       of OpenRouter's list: a model to import, several times for several (default: all)
   --base-url URL   of OpenRouter's list: another address that serves it
@@ -33,7 +34,7 @@ Values such as os.environ/NAME are read from the environment.`;
 const OPTIONS = {
   out: { type: 'string', default: 'imported' },
   teams: { type: 'string' },
-  keys: { type: 'string' },
+  keys: { type: 'string', multiple: true, default: [] as string[] },
   models: { type: 'string' },
   model: { type: 'string', multiple: true, default: [] as string[] },
   'base-url': { type: 'string' },
@@ -65,11 +66,11 @@ const readIf = (file: string | undefined) => (file === undefined ? undefined : r
 
 const FORMATS: Record<string, (file: string, given: Given) => Promise<Imported>> = {
   litellm: async (file, { teams, keys, models }) => {
-    expectSteps(file, teams, keys, models);
+    expectSteps(file, teams, ...keys, models);
     const files = {
       config: await read(file),
       teams: await readIf(teams),
-      keys: await readIf(keys),
+      keys: await Promise.all(keys.map(read)),
       models: await readIf(models),
     };
     return importLitellm(files, process.env, Date.now());

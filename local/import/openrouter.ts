@@ -4,7 +4,7 @@ import { type Facts, knownOf, unquoted } from './facts.ts';
 import { ID, type Imported, type Note, onePlan } from './imported.ts';
 import type { Env } from './litellm-models.ts';
 import { priced } from './litellm-targets.ts';
-import { errorAt, parseSource, type Source } from './read-source.ts';
+import { errorAt, parseList, type Source } from './read-source.ts';
 
 /** Dollars a token; below 0 where it depends on the request. */
 const Price = z.preprocess(unquoted, z.number().nullish()).optional();
@@ -33,9 +33,8 @@ const Listed = z.looseObject({
 });
 type Listed = z.infer<typeof Listed>;
 
-/** The answer of `GET /api/v1/models`, or its list alone: as a union they would say of both that neither is valid. */
+/** The answer of `GET /api/v1/models` has it as `data`. */
 const List = z.array(Listed).min(1);
-const Answer = z.looseObject({ data: List });
 
 const SECRET = 'OPENROUTER_API_KEY';
 const TARGET = {
@@ -94,8 +93,7 @@ export const importOpenrouter = (
   chosen: string[],
   { env, baseUrl, now }: { env: Env; baseUrl: string | undefined; now: number },
 ): Imported => {
-  const isList = Array.isArray(source.value);
-  const listed = isList ? parseSource(source, List) : parseSource(source, Answer).data;
+  const listed = parseList(source, 'data', List);
   const absent = chosen.find((id) => !listed.some((model) => model.id === id));
   if (absent !== undefined) throw errorAt(source, [], `it has no model ${absent}`);
   const wanted = listed.filter(({ id }) => chosen.length === 0 || chosen.includes(id));

@@ -80,3 +80,20 @@ export const parseSource = <Schema extends z.ZodType>(source: Source, schema: Sc
   );
   throw new UsageError(lines.join('\n'), { cause: parsed.error });
 };
+
+/**
+ * The list that a file is, or has as its member `name`. As a union of schemas the two would say of both that
+ * neither is valid.
+ * @throws UsageError with a line for each value of another form
+ */
+export const parseList = <List extends z.ZodType>(
+  source: Source,
+  name: string,
+  list: List,
+): z.infer<List> => {
+  if (Array.isArray(source.value)) return parseSource(source, list);
+  return parseSource(
+    source,
+    z.looseObject({ [name]: list }).transform((answer) => answer[name] as z.infer<List>),
+  );
+};

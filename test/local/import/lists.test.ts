@@ -1,6 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import * as z from 'zod';
 import { readOwnCatalog } from '../../../local/own-catalog.ts';
 import { runBuilt } from '../../support/run-cli.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -10,12 +11,17 @@ const folder = temporaryFolder('lists');
 type Note = { place: string; reason: string };
 
 /** Imports the text of a file; the catalog is what the router reads of it. */
-const importText = async (format: string, text: string | Uint8Array) => {
+const importText = async (format: string, text: string | Uint8Array, pages: unknown[] = []) => {
   const out = mkdtempSync(join(folder, 'out-'));
   const file = join(out, 'listed');
   writeFileSync(file, text);
+  const keys = pages.flatMap((page, index) => {
+    const path = join(out, `page-${index}`);
+    writeFileSync(path, JSON.stringify(page, null, 1));
+    return ['--keys', path];
+  });
   const env = { OPENROUTER_API_KEY: 'credential', OPENAI_API_KEY: 'credential' };
-  const args = [format, file, '--out', out, '--json'];
+  const args = [format, file, ...keys, '--out', out, '--json'];
   const ended = await runBuilt('local/import/main.ts', args, env);
   if (ended.code !== 0) return { ...ended, catalog: [], noCounterpart: [] as Note[] };
   const paths = { catalog: join(out, 'catalog.json'), secrets: join(out, 'secrets.json') };
@@ -122,4 +128,47 @@ test('prices and sizes of a configuration of LiteLLM count in quotes, too', asyn
   expect(stepped?.targets[0]?.prices?.versions[0]).toMatchObject({
     tiers: [{ above: 128_000, input: 2 }],
   });
+});
+
+const CONFIG = `model_list:
+- model_name: first
+  litellm_params: { model: openai/first-1 }
+`;
+const pageOf = (...aliases: string[]) => ({
+  keys: aliases.map((key_alias) => ({ key_alias, token: 'hash', models: [] })),
+  ...{ total_count: 5, current_page: 1, total_pages: 3 },
+});
+
+test('keys of LiteLLM are read from several pages, and those that no page has are named', async () => {
+  const Plans = z.looseObject({
+    plans: z.object({ keys: z.array(z.object({ name: z.string() })) }),
+  });
+  const namesIn = (text: string) =>
+    Plans.parse(JSON.parse(text)).plans.keys.map(({ name }) => name);
+  const pages = [pageOf('a', 'b'), pageOf('c', 'd')];
+  const some = await importText('litellm', CONFIG, pages);
+  expect(namesIn(some.out)).toEqual(['a', 'b', 'c', 'd']);
+  expect(some.noCounterpart).toEqual([
+    {
+      place: 'keys',
+      reason: '4 of 5 are in the file: give each page, with --keys several times',
+    },
+  ]);
+  const all = await importText('litellm', CONFIG, [...pages, pageOf('e')]);
+  expect(namesIn(all.out)).toEqual(['a', 'b', 'c', 'd', 'e']);
+  expect(all.noCounterpart).toEqual([]);
+});
+
+test.each<[string, unknown, string]>([
+  [
+    'hashes',
+    { keys: ['88dc28d0'] },
+    ':2: keys: has only hashes: get it with ?return_full_object=true',
+  ],
+  ['a limit in words', { keys: [{}, { rpm_limit: {} }] }, ':5: keys[1].rpm_limit: '],
+  ['an array with a limit in words', [{ models: 'all' }], ':3: [0].models: must be an array'],
+])('of a page of keys that has %s the error names the place', async (_, page, error) => {
+  const { code, err } = await importText('litellm', CONFIG, [page]);
+  expect(code).toBe(2);
+  expect(err).toContain(`page-0${error}`);
 });
