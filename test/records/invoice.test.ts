@@ -15,11 +15,12 @@ const GPT = {
   ...{ from: '2026-01-01', input: 5, output: 25, cache_read: 0.5, cache_write_30m: 6.25 },
   tiers: [{ above: 272_000, input: 10, output: 37.5, cache_read: 1, cache_write_30m: 12.5 }],
   service: { flex: 0.5 },
+  uses: { web_search: 0.01, file_search: 0.0025, code_interpreter: 0.03 },
 };
 
 type Case = {
   name: string;
-  protocol: 'chat' | 'messages' | 'gemini';
+  protocol: 'chat' | 'messages' | 'responses' | 'gemini';
   billing: Billing;
   usd: number;
   incomplete?: string[];
@@ -177,6 +178,39 @@ const CASES: Case[] = [
     usd: 0.25625,
   },
   {
+    name: 'tools that GPT runs, of which one looks at what it found and one runs twice in its container',
+    protocol: 'responses',
+    billing: {
+      usage: { input_tokens: 1_000, output_tokens },
+      beside: {
+        output: [
+          { type: 'web_search_call', action: { type: 'search', queries: ['a', 'b'] } },
+          { type: 'web_search_call', action: { type: 'open_page' } },
+          { type: 'file_search_call', queries: ['a'] },
+          { type: 'file_search_call', queries: ['b'] },
+          { type: 'code_interpreter_call', container_id: 'cntr_1' },
+          { type: 'code_interpreter_call', container_id: 'cntr_1' },
+          { type: 'image_generation_call', action: 'generate' },
+          { type: 'mcp_call' },
+        ],
+      },
+    },
+    usd: 0.0175 + 0.01 + 2 * 0.0025 + 0.03,
+    incomplete: ['image_generation'],
+  },
+  {
+    name: 'searches that GPT counts itself',
+    protocol: 'responses',
+    billing: {
+      usage: { input_tokens: 1_000, output_tokens },
+      beside: {
+        output: [{ type: 'web_search_call', action: { type: 'search', queries: ['a', 'b'] } }],
+        tool_usage: { web_search: { num_requests: 2 } },
+      },
+    },
+    usd: 0.0175 + 2 * 0.01,
+  },
+  {
     name: 'a cost that the provider states in dollars',
     protocol: 'chat',
     billing: { usage: { prompt_tokens: 1_000, completion_tokens: 500, cost: 0.42 } },
@@ -275,7 +309,10 @@ beforeAll(async () => {
   const targetOf = (model: string, protocol: Case['protocol'], upstream = 'billing') => ({
     ...{ upstream, protocol, model, secret: 'billing' },
     baseUrl: protocol === 'messages' ? provider.url : `${provider.url}/v1`,
-    prices: { currency: 'USD', versions: [protocol === 'chat' ? GPT : CLAUDE] },
+    prices: {
+      currency: 'USD',
+      versions: [protocol === 'chat' || protocol === 'responses' ? GPT : CLAUDE],
+    },
   });
   const modelOf = (id: string, targets: object[]) => ({
     ...{ id: `test/${id}`, display_name: id, created: 1, owned_by: 'test', targets },

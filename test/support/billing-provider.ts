@@ -11,7 +11,7 @@ export type Billing = {
   /** Of `message_start`, or of the first chunk. */
   first?: Json;
   usage?: Json;
-  /** Members of a chat response beside its usage. */
+  /** Members of a response of chat or Responses beside its usage. */
   beside?: Json;
   /** After its text: nothing more, or a lost connection. @default the end of the response */
   ending?: 'stall' | 'reset' | 'reset-before-content' | 'error-before-content';
@@ -51,6 +51,26 @@ const geminiOf = ({ first, usage }: Billing): Json[] => {
   ];
 };
 
+const responseOf = ({ usage, beside }: Billing): Json[] => {
+  const text = 'Forty characters of text, word for word.';
+  const part = { type: 'output_text', text, annotations: [] };
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed' };
+  const at = { item_id: 'msg_1', output_index: 0, content_index: 0 };
+  return [
+    { type: 'response.created', response: { id: 'resp_1', status: 'in_progress', output: [] } },
+    { type: 'response.output_item.added', output_index: 0, item: { ...message, content: [] } },
+    { type: 'response.content_part.added', ...at, part: { ...part, text: '' } },
+    { type: 'response.output_text.delta', ...at, delta: text },
+    { type: 'response.output_text.done', ...at, text },
+    { type: 'response.content_part.done', ...at, part },
+    { type: 'response.output_item.done', output_index: 0, item: { ...message, content: [part] } },
+    {
+      type: 'response.completed',
+      response: { id: 'resp_1', status: 'completed', usage, ...beside },
+    },
+  ];
+};
+
 /** Events that are sent before a response breaks off. */
 const SENT_BEFORE = { stall: 3, reset: 3, 'reset-before-content': 1, 'error-before-content': 1 };
 
@@ -62,6 +82,7 @@ const textOf = (path: string, billing: Billing): string => {
   const last = billing.ending === 'error-before-content' ? [ERROR] : [];
   if (path.includes('/messages'))
     return messagesWire([...messageOf(billing).slice(0, sent), ...last]);
+  if (path.includes('/responses')) return chatWire(responseOf(billing), '');
   if (path.includes(':stream'))
     return chatWire(geminiOf(billing).slice(0, sent === undefined ? 2 : 1), '');
   return sent === undefined
@@ -81,7 +102,7 @@ const send = (response: ServerResponse, path: string, billing: Billing) => {
 const modelIn = (path: string, body: Buffer): string =>
   /\/models\/([^:]+):/.exec(path)?.[1] ?? JSON.parse(body.toString()).model;
 
-/** A provider of chat, messages and Gemini that bills each of its models as `billings` says, and counts how often it was asked. */
+/** A provider of all protocols that bills each of its models as `billings` says, and counts how often it was asked. */
 export const startBillingProvider = async (billings: Record<string, Billing>) => {
   const asked: string[] = [];
   const server = createServer(async (request, response) => {

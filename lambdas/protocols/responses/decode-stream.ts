@@ -16,23 +16,44 @@ import { createItemReader } from './decode-items.ts';
 import { NAME } from './name.ts';
 import { createOrder } from './order.ts';
 
-/** Searches that the vendor ran, which it bills each; looking at what they found is free. */
-const searchesIn = (output: unknown): number =>
-  asArray(output).filter((item) => {
-    const { type, action } = asRecord(item) ?? {};
-    return type === 'web_search_call' && (asRecord(action)?.type ?? 'search') === 'search';
-  }).length;
+/** Tools that the vendor runs and bills by use, by the items of their uses. */
+const USES: Record<string, string> = {
+  web_search_call: 'web_search',
+  file_search_call: 'file_search',
+  code_interpreter_call: 'code_interpreter',
+  image_generation_call: 'image_generation',
+};
+
+/**
+ * Looking at what a search found is free, and so is a container that runs code again. The vendor's own count of searches is
+ * what it bills.
+ */
+const usesIn = ({ output, tool_usage }: Json): Record<string, number> => {
+  const uses: Record<string, number> = {};
+  const containers = new Set<unknown>();
+  for (const item of asArray(output)) {
+    const { type, action, container_id } = asRecord(item) ?? {};
+    const use = USES[String(type)];
+    const isFree =
+      (asRecord(action)?.type ?? 'search') !== 'search' || containers.has(container_id);
+    if (use === undefined || isFree) continue;
+    if (container_id !== undefined) containers.add(container_id);
+    uses[use] = (uses[use] ?? 0) + 1;
+  }
+  const searches = asCount(asRecord(asRecord(tool_usage)?.web_search)?.num_requests);
+  return omitUndefined({ ...uses, web_search: (searches ?? uses.web_search) || undefined });
+};
 
 /** The counts of a response that has ended; undefined if it has none. */
-const decodeUsage = ({ usage: value, output, service_tier }: Json): Usage | undefined => {
-  const wire = asRecord(value);
+const decodeUsage = (response: Json): Usage | undefined => {
+  const wire = asRecord(response.usage);
   const inputTokens = asCount(wire?.input_tokens);
   const outputTokens = asCount(wire?.output_tokens);
   if (!wire || (inputTokens === undefined && outputTokens === undefined)) return undefined;
   const input = asRecord(wire.input_tokens_details);
-  const searches = searchesIn(output);
+  const uses = usesIn(response);
   const billing: Billing = omitUndefined({
-    uses: searches > 0 ? { web_search: searches } : undefined,
+    uses: isEmpty(uses) ? undefined : uses,
     statedNanos: statedNanosIn(wire),
   });
   return omitUndefined({
@@ -42,7 +63,7 @@ const decodeUsage = ({ usage: value, output, service_tier }: Json): Usage | unde
     cacheWriteTokens: asCount(input?.cache_write_tokens),
     cacheWriteLongTokens: asCount(asRecord(input?.cache_write_tokens_details)?.ttl_12h_tokens),
     reasoningTokens: asCount(asRecord(wire.output_tokens_details)?.reasoning_tokens),
-    serviceTier: asString(service_tier),
+    serviceTier: asString(response.service_tier),
     billing: isEmpty(billing) ? undefined : billing,
   });
 };
