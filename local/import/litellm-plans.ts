@@ -41,13 +41,16 @@ const idOf = (text: string): string =>
     .replaceAll(/\p{M}/gu, '')
     .replaceAll(/[^A-Za-z0-9._-]+/g, '-')
     .replace(/^[^A-Za-z0-9]+/, '')
-    .replace(/-$/, '') || NO_TEAM;
+    .replace(/-$/, '') || 'team';
 
 const nameOf = (text: string): string =>
   text
     .replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')
     .trim()
-    .slice(0, MAX_NAME);
+    .slice(0, MAX_NAME)
+    // The cut may be within a character, or behind a space.
+    .replace(/[\uD800-\uDBFF]$/, '')
+    .trim();
 
 type Budgeted = {
   max_budget?: number | null | undefined;
@@ -90,7 +93,7 @@ const limitsOf = (
 ) => ({
   ...(rpm !== null && rpm !== undefined && { rpm: Math.min(Math.round(rpm), plan.rpm) }),
   ...(concurrency && {
-    concurrency: Math.min(Math.round(concurrency), plan.concurrency ?? concurrency),
+    concurrency: Math.max(1, Math.round(Math.min(concurrency, plan.concurrency ?? concurrency))),
   }),
 });
 
@@ -100,6 +103,8 @@ const readTeams = (parts: Parts, plans: Plans, notes: Notes, add: AddBudget) => 
   const { teams = [], config, idsOf } = parts;
   const projects = new Map<string, string>();
   const unique = createUnique(MAX_ID);
+  // A team of this name is another project.
+  unique(NO_TEAM);
   const stated = (config.litellm_settings?.default_team_settings ?? [])
     .filter(({ team_id: id }) => !teams.some((team) => team.team_id === id))
     .map((team, index) => ({ team, path: ['litellm_settings', 'default_team_settings', index] }));
@@ -114,7 +119,7 @@ const readTeams = (parts: Parts, plans: Plans, notes: Notes, add: AddBudget) => 
     }
     const id = unique(idOf(team.team_alias || team.team_id));
     projects.set(team.team_id, id);
-    plans.projects.push({ id, name: nameOf(team.team_alias || team.team_id) });
+    plans.projects.push({ id, name: nameOf(team.team_alias || team.team_id) || id });
     plans.plans.push({ id, ...UNLIMITED, ...limitsOf(team), ...(models && { models }) });
     if (team.rpm_limit) {
       notes.assumed.push({
@@ -162,7 +167,8 @@ const readKeys = (
       notes.noCounterpart.push({ place, reason: end ?? '' });
       continue;
     }
-    const name = unique(nameOf(key.key_alias || key.key_name || `key ${index + 1}`));
+    const [alias, start] = [nameOf(key.key_alias ?? ''), nameOf(key.key_name ?? '')];
+    const name = unique(alias || start || `key ${index + 1}`);
     plans.keys.push({
       ...{ project, plan: project, name, ...limitsOf(key, plan) },
       ...(models && { models }),

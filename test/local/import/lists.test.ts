@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { readOwnCatalog } from '../../../local/own-catalog.ts';
-import { runBuilt } from '../../support/run-cli.ts';
+import { withRouter } from '../../support/local.ts';
+import { runBuilt, runCli } from '../../support/run-cli.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const folder = temporaryFolder('lists');
@@ -11,15 +12,21 @@ const folder = temporaryFolder('lists');
 type Note = { place: string; reason: string };
 
 /** Imports the text of a file; the catalog is what the router reads of it. */
-const importText = async (format: string, text: string | Uint8Array, pages: unknown[] = []) => {
+const importText = async (
+  format: string,
+  text: string | Uint8Array,
+  pages: unknown[] = [],
+  teams?: unknown[],
+) => {
   const out = mkdtempSync(join(folder, 'out-'));
   const file = join(out, 'listed');
   writeFileSync(file, text);
-  const keys = pages.flatMap((page, index) => {
-    const path = join(out, `page-${index}`);
-    writeFileSync(path, JSON.stringify(page, null, 1));
-    return ['--keys', path];
-  });
+  const optionOf = (option: string, name: string, value: unknown): string[] => {
+    writeFileSync(join(out, name), JSON.stringify(value, null, 1));
+    return [option, join(out, name)];
+  };
+  const keys = pages.flatMap((page, index) => optionOf('--keys', `page-${index}`, page));
+  if (teams) keys.push(...optionOf('--teams', 'teams', teams));
   const env = { OPENROUTER_API_KEY: 'credential', OPENAI_API_KEY: 'credential' };
   const args = [format, file, ...keys, '--out', out, '--json'];
   const ended = await runBuilt('local/import/main.ts', args, env);
@@ -172,3 +179,39 @@ test.each<[string, unknown, string]>([
   expect(code).toBe(2);
   expect(err).toContain(`page-0${error}`);
 });
+
+test('plans of teams and keys of any names and limits are applied, and a second time they change nothing', async () => {
+  const spaced = `${'a'.repeat(99)} b`;
+  const cut = `${'a'.repeat(99)}🎉`;
+  const { code, out } = await importText(
+    'litellm',
+    CONFIG,
+    [
+      [
+        { key_alias: spaced, max_parallel_requests: 0.4, rpm_limit: 1.5 },
+        { key_alias: cut, max_budget: 12.3456, budget_duration: '1d' },
+        { key_alias: '\u200B', key_name: '' },
+        { key_alias: spaced, team_id: 'east', rpm_limit: 1e12 },
+      ],
+    ],
+    [
+      { team_id: 'east', team_alias: '日本', max_parallel_requests: 1e6 },
+      { team_id: 'none', team_alias: '---' },
+      { team_id: 'imported', team_alias: 'imported', rpm_limit: 5 },
+      { team_id: '\u200B', team_alias: '' },
+    ],
+  );
+  expect(code).toBe(0);
+  const { plans } = z.looseObject({ plans: z.unknown() }).parse(JSON.parse(out));
+  const file = join(mkdtempSync(join(folder, 'plans-')), 'plans.json');
+  writeFileSync(file, JSON.stringify(plans));
+  await withRouter({}, async ({ baseUrl }) => {
+    const outcomes = async () => {
+      const ended = await runCli(['apply', file, '--url', baseUrl, '--json']);
+      expect([ended.code, ended.err]).toEqual([0, expect.not.stringContaining('status 400')]);
+      return ended.out.match(/"outcome":"\w+"|"outcome": "\w+"/g)?.map((one) => one.split('"')[3]);
+    };
+    expect(new Set(await outcomes())).toEqual(new Set(['created']));
+    expect(new Set(await outcomes())).toEqual(new Set(['unchanged']));
+  });
+}, 60_000);
