@@ -85,8 +85,17 @@ export const createHidden = <Key extends object, Value>(): Values<Key, Value> =>
     }
   };
 
-/** What was computed of a list, by what computed it. Its first `items` are those of an earlier list. */
-type Known = { earlier: Known | undefined; items: number; values: Map<object, Entry> };
+/**
+ * What was computed of a list, by what computed it. Its first `items` are those of an earlier list, but for the first `led` of them.
+ */
+type Known = {
+  earlier: Known | undefined;
+  items: number;
+  led: number;
+  values: Map<object, Entry>;
+  /** Of the same list behind others. */
+  behind?: Known;
+};
 
 /** `rest`: what the values depend on apart from the items. */
 type Entry = { values: unknown[]; rest: List };
@@ -94,12 +103,29 @@ type Entry = { values: unknown[]; rest: List };
 /** Of lists that later ones begin as: what is computed of all others would only be collected. */
 const lists = createHidden<List, Known>();
 
-/** Keeps what is computed of a list for later ones that begin as it does. Its own first `items` are those of `earlier`. */
-export const keepItems = (list: List, earlier?: List, items = 0): void => {
+/** Else each step of a session would keep all those before it. */
+const follows = (earlier: Known | undefined, items: number, led: number): Known => {
+  if (earlier) earlier.earlier = undefined;
+  return { earlier, items, led, values: new Map() };
+};
+
+/**
+ * Keeps what is computed of a list for later ones that begin as it does. Its own first `items` are those of `earlier`, but for the
+ * first `led` of them.
+ */
+export const keepItems = (list: List, earlier?: List, items = 0, led = 0): void => {
   const known = earlier && lists.get(earlier);
-  // Else each step of a session would keep all those before it.
-  if (known) known.earlier = undefined;
-  if (known || !lists.get(list)) lists.set(list, { earlier: known, items, values: new Map() });
+  if (known || !lists.get(list)) lists.set(list, follows(known, items, led));
+};
+
+/** A list behind one more item, which may differ from that of an earlier step: what is computed of the others is kept. */
+export const behind = <Item>(first: Item, list: readonly Item[]): Item[] => {
+  const all = [first, ...list];
+  const known = lists.get(list);
+  if (!known) return all;
+  known.behind = follows(known.earlier?.behind, known.items + 1, 1);
+  lists.set(all, known.behind);
+  return all;
 };
 
 /** Most are the very same. */
@@ -107,8 +133,8 @@ const areEqual = (one: List, other: List): boolean =>
   one.every((each, index) => each === other[index] || isDeepStrictEqual(each, other[index]));
 
 /**
- * Computes values of a list, which depend on `rest` too: as many as it has items, or more. Of one that begins as an earlier list,
- * `add` gets as many of its values as both have items, and adds the others. It returns whether they may be kept.
+ * Computes values of a list's items, which depend on `rest` too. Of a list that begins as an earlier one, `add` gets the values of the
+ * items that both have, and adds the others. It returns whether they may be kept.
  */
 export const growOnce =
   <Item, Value, Rest extends List, Context = void>(
@@ -122,11 +148,15 @@ export const growOnce =
     const known = lists.get(list);
     const own = knownOf(known);
     if (own) return own.values as Value[];
-    const earlier = knownOf(known?.earlier);
-    const values = (earlier?.values.slice(0, known?.items) ?? []) as Value[];
+    const earlier = known && knownOf(known.earlier);
+    let values: Value[] = [];
+    if (earlier) {
+      if (known.led > 0) add(values, list.slice(0, known.led), rest, context);
+      values = values.concat(earlier.values.slice(known.led, known.items) as Value[]);
+    }
     if (add(values, list, rest, context) && known) {
       known.values.set(add, { values, rest });
-      keepItems(values, earlier?.values, known.items);
+      keepItems(values, earlier?.values, known.items, known.led);
     }
     return values;
   };

@@ -70,7 +70,7 @@ const decode = (wire: CountRequest): GenerationRequest => {
   assertNoThread(wire.thread);
   return omitUndefined({
     model: wire.model,
-    turns: decodeTurns(wire.messages, [wire.system]),
+    turns: decodeTurns(wire.messages, wire.system),
     stream: wire.stream ?? false,
     maxTokens: wire.max_tokens,
     temperature: wire.temperature,

@@ -1,4 +1,4 @@
-import { growOnce } from '../../support/memo.ts';
+import { behind, mapOnce } from '../../support/memo.ts';
 import type { Turn } from '../generation.ts';
 import { noContent } from '../ledger/assert-consistent.ts';
 import { extrasIfAny } from '../ledger/extras.ts';
@@ -6,27 +6,23 @@ import { decodeContent } from './content.ts';
 import { NAME } from './name.ts';
 import type { ContentBlock, Message } from './wire.ts';
 
-const decodeMessage = ({ role, content, ...fields }: Message, index: number): Turn => ({
-  role,
-  blocks: decodeContent(content, `messages.${index}`),
-  ...extrasIfAny(NAME, fields),
-});
-
-type System = string | ContentBlock[] | undefined;
-
-const addTurns = (turns: Turn[], messages: readonly Message[], [system]: [System]): true => {
-  const lead = system?.length ? 1 : 0;
-  if (system && turns.length < lead) {
-    turns.push({ role: 'system', blocks: decodeContent(system, 'system') });
-  }
-  for (const message of messages.slice(turns.length - lead)) {
-    turns.push(decodeMessage(message, turns.length - lead));
-  }
-  return true;
-};
+const decodeMessages = mapOnce(
+  ({ role, content, ...fields }: Message, index): Turn => ({
+    role,
+    blocks: decodeContent(content, `messages.${index}`),
+    ...extrasIfAny(NAME, fields),
+  }),
+);
 
 /** The conversation. The top-level system prompt is its first turn. */
-export const decodeTurns = growOnce(addTurns);
+export const decodeTurns = (
+  messages: readonly Message[],
+  system: string | ContentBlock[] | undefined,
+): Turn[] => {
+  const turns = decodeMessages(messages);
+  if (!system?.length) return turns;
+  return behind({ role: 'system', blocks: decodeContent(system, 'system') }, turns);
+};
 
 const isBlank = ({ role, blocks }: Turn): boolean =>
   role === 'system' || blocks.every((block) => block.type === 'text' && block.text.trim() === '');

@@ -128,7 +128,11 @@ type Taker = {
 /** What is kept of one step must not be used for a target of other rules. */
 const TARGETS: [Taker, ...Taker[]] = [
   { to: 'messages', thinkingFrom: 'aaaaaaaaaaaa', profile: {} },
-  { to: 'messages', thinkingFrom: 'bbbbbbbbbbbb', profile: { systemTurns: 'leading' } },
+  {
+    to: 'messages',
+    thinkingFrom: 'bbbbbbbbbbbb',
+    profile: { systemTurns: 'leading', billingLine: false },
+  },
   { to: 'chat', thinkingFrom: '', profile: {} },
   { to: 'chat', thinkingFrom: '', profile: { content: 'text', reasoningHistory: 'refused' } },
   { to: 'responses', thinkingFrom: '', profile: {} },
@@ -142,13 +146,21 @@ const steps = fc.array(
     kind: fc.oneof({ weight: 5, arbitrary: fc.nat(1) }, { weight: 1, arbitrary: fc.nat(6) }),
     keep: fc.oneof({ weight: 6, arbitrary: fc.constant(99) }, { weight: 1, arbitrary: fc.nat(6) }),
     isOther: fc.boolean(),
-    system: fc.oneof({ weight: 6, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(2) }),
+    system: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, { weight: 2, arbitrary: fc.nat(4) }),
     target: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 2, arbitrary: fc.nat(4) }),
   }),
   { minLength: 3, maxLength: 12 },
 );
 
-const SYSTEMS = [[{ type: 'text', text: 'You are an agent.' }], 'You are another.', undefined];
+/** Some differ in each step, as one with the time does. */
+const systemOf = (kind: number, step: number): unknown =>
+  [
+    [{ type: 'text', text: 'You are an agent.' }],
+    'You are another.',
+    undefined,
+    [{ type: 'text', text: `It is ${step} o'clock.`, cache_control: { type: 'ephemeral' } }],
+    `x-anthropic-billing-header: cch=${step};\nYou are an agent.`,
+  ][kind];
 
 const SCHEMA = { type: 'object' };
 const TOOLS = {
@@ -164,7 +176,7 @@ const bodiesOf = (from: From, session: Step[]): Buffer[] => {
     const added = FROM[from][kind]?.(isOther ? index : 7 * index) ?? [];
     messages = [...messages.slice(0, Math.max(1, keep)), ...added];
     const heads = {
-      messages: { max_tokens: 100, system: SYSTEMS[system] },
+      messages: { max_tokens: 100, system: systemOf(system, index) },
       chat: {},
       responses: { instructions: ['You are an agent.', 'You are another.'][system] },
     };
