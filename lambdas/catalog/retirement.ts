@@ -57,7 +57,7 @@ const ENDS_EARLIER = 'must name a model that is retired later, or not at all';
 export const retirementIssues = (models: Dated[]): Issue[] =>
   models.flatMap((model, index) => {
     const { id, retires, deprecated = '', successor, afterwards } = model;
-    const next = models.find((one) => one.id === successor);
+    const next = successor === undefined ? undefined : models.find((one) => one.id === successor);
     const endsBy = successor === id ? retires : next?.retires;
     const members = ['deprecated', 'successor', 'afterwards'] as const;
     const rules: [isBroken: boolean, member: keyof Dated, message: string][] = retires
