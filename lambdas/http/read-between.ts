@@ -24,14 +24,17 @@ import { cleaned, LIMITS } from './body-rules.ts';
 
 /**
  * Parses what is between the known items of a list and the known members, with a zero for the items and a member without a name
- * for the members: it is JSON if and only if the whole is. Undefined if it is not.
+ * for the members: it is JSON if and only if the whole is. Returns it with the number of its members; undefined if it is not JSON,
+ * or has half a surrogate pair, which the whole may have in a value that a repeated name replaces.
  */
-const parseBetween = (raw: Buffer, nodes: Nodes, { begun, ended }: Overlap): Json | undefined => {
+const parseBetween = (raw: Buffer, nodes: Nodes, { begun, ended }: Overlap) => {
   const text = raw.toString('utf8', begun?.from, ended?.start);
   if (ended && !text.trimEnd().endsWith(',')) return undefined;
   const name = begun && raw.toString('utf8', nodes[begun.list + NAME], nodes[begun.list + START]);
   try {
-    return JSON.parse(`${begun ? `{${name}[0` : ''}${text}${ended ? '"":0}' : ''}`);
+    const between: Json = JSON.parse(`${begun ? `{${name}[0` : ''}${text}${ended ? '"":0}' : ''}`);
+    const hasEscapes = text.includes('\\u');
+    return { between, count: cleaned(between, { hasEscapes, removed: new Set() }) };
   } catch {
     return undefined;
   }
@@ -92,12 +95,11 @@ export const readBetween = (raw: Buffer, read: Raw, overlap: Overlap): Known | u
   const { known, begun, ended } = overlap;
   const [earlier, placesBefore] = [begun?.nodes.length ?? 0, begun?.places.length ?? 0];
   const { nodes, places, exceeded } = outlineOf(sliceOf(read, 0, ended?.start), LIMITS, begun);
-  const between = exceeded === undefined ? parseBetween(raw, nodes, overlap) : undefined;
-  if (!between) return undefined;
-  const hasEscapes = raw.subarray(begun?.from, ended?.start).includes('\\u');
+  const parsed = exceeded === undefined ? parseBetween(raw, nodes, overlap) : undefined;
   // The list has its name here too, and so has what stands for the known members.
   const names = namesIn(nodes, earlier) + (begun ? 1 : 0) + (ended ? 1 : 0);
-  if (cleaned(between, { hasEscapes, removed: new Set() }) !== names) return undefined;
+  if (parsed?.count !== names) return undefined;
+  const { between } = parsed;
   const [last, own] = [nodes.length, places.slice(placesBefore)];
   if (ended) addEnded(nodes, places, known, ended);
   if (nodes.length > LIMITS.values * NODE) return undefined;

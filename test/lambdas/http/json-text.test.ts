@@ -227,6 +227,7 @@ test.each([
   ['an item has a prototype', ',{"__proto__":{"b":1}}]}'],
   ['a number has a spelling', ',{"b":1.0}],"n":-0}'],
   ['half a pair is escaped', ',"\\ud800"]}'],
+  ['half a pair is in a value that another one replaces', ',{"b":"\\ud800","b":1}]}'],
   ['a pair is escaped', ',"\\ud83d\\ude00"]}'],
   ['too many levels follow', `,${'['.repeat(70)}${']'.repeat(70)}]}`],
   ['too many values follow', `${',0'.repeat(100_000)}]}`],
