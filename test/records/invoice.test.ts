@@ -152,6 +152,21 @@ const CASES: Case[] = [
     incomplete: ['advisor'],
   },
   {
+    name: 'a response of the model that a vendor falls back to',
+    protocol: 'messages',
+    billing: {
+      usage: {
+        ...{ input_tokens: 1_000, output_tokens },
+        iterations: [
+          { type: 'message', model: 'asked', input_tokens: 1_000, output_tokens: 0 },
+          { type: 'fallback_message', model: 'other', input_tokens: 1_000, output_tokens },
+        ],
+      },
+    },
+    usd: 0.0175,
+    incomplete: ['fallback'],
+  },
+  {
     name: '80,000 tokens read and 19,000 written of a GPT',
     protocol: 'chat',
     billing: {

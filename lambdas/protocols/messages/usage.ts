@@ -30,7 +30,9 @@ const usesIn = (wire: Json | undefined): Record<string, number> => {
   return omitUndefined({
     web_search: asCount(searches) || undefined,
     code_execution: asCount(searches) ? undefined : asCount(runs) || undefined,
+    // Other models, whose prices are not those of the target.
     advisor: iterationsIn(wire, 'advisor_message').length || undefined,
+    fallback: iterationsIn(wire, 'fallback_message').length || undefined,
   });
 };
 
