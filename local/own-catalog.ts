@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { parseModels } from '../lambdas/catalog/parse-models.ts';
+import { type Model, parseModels } from '../lambdas/catalog/parse-models.ts';
 import { missingCredentials } from './local-catalog.ts';
 import type { LocalOptions } from './start.ts';
 import { fixable, messageOf, UsageError } from './usage-error.ts';
@@ -17,6 +17,12 @@ const readJson = async (path: string): Promise<unknown> => {
 /** Prefixes the error of `parse` with the path. */
 const inFile = <T>(path: string, parse: () => T): T =>
   fixable(parse, (message) => `${path}: ${message}`);
+
+/** A catalog's models. @throws UsageError with the path and the reason if the file is unreadable or invalid */
+export const readModels = async (path: string): Promise<Model[]> => {
+  const models = await readJson(path);
+  return inFile(path, () => parseModels(models));
+};
 
 /** What no header can carry. Not the value: this is the file of credentials. */
 const faultOf = (value: unknown): string | undefined => {
@@ -64,8 +70,7 @@ export const readOwnCatalog = async (paths: {
   catalog: string;
   secrets?: string | undefined;
 }): Promise<Required<Pick<LocalOptions, 'catalog' | 'secrets'>> & LocalOptions> => {
-  const models = await readJson(paths.catalog);
-  const catalog = inFile(paths.catalog, () => parseModels(models));
+  const catalog = await readModels(paths.catalog);
   const { secrets: file } = paths;
   const credentials = file === undefined ? {} : await readJson(file);
   const secrets = file === undefined ? {} : inFile(file, () => parseSecrets(credentials));

@@ -2,12 +2,13 @@
  * Compares the prices of a catalog with a public table, the package `@pydantic/genai-prices` (MIT; its version is the date of
  * its data): `npm run prices -- my-models.json`, by default the shipped catalog.
  */
-import { readFileSync } from 'node:fs';
-import { type Model, parseModels, type Target } from '../lambdas/catalog/parse-models.ts';
+import { fileURLToPath } from 'node:url';
+import type { Model, Target } from '../lambdas/catalog/parse-models.ts';
 import { pricesOf, type TokenKind, versionOn } from '../lambdas/money/prices.ts';
+import { readModels } from './own-catalog.ts';
 import { priceIn, rowOf } from './price-table.ts';
 
-const SHIPPED = new URL('../lambdas/catalog/models.json', import.meta.url);
+const SHIPPED = fileURLToPath(new URL('../lambdas/catalog/models.json', import.meta.url));
 
 /** Kinds of the catalog by the names of the table, both in dollars a million tokens. */
 const TABLE_KINDS: [kind: TokenKind, name: string][] = [
@@ -41,8 +42,8 @@ const differencesOf = (model: Model, target: Target, day: string): Row[] => {
 const lineOf = (row: Row): string =>
   `${row.model}  ${row.target}  ${row.kind}  catalog ${row.catalog}  table ${row.table}`;
 
-const main = (path = SHIPPED as URL | string): number => {
-  const models = parseModels(JSON.parse(readFileSync(path, 'utf8')));
+const main = async (path = SHIPPED): Promise<number> => {
+  const models = await readModels(path);
   const day = new Date().toISOString().slice(0, 10);
   const rows = models.flatMap((model) =>
     model.targets.flatMap((target) => differencesOf(model, target, day)),
@@ -54,7 +55,7 @@ const main = (path = SHIPPED as URL | string): number => {
 };
 
 try {
-  process.exitCode = main(process.argv[2]);
+  process.exitCode = await main(process.argv[2]);
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
   process.exitCode = 2;

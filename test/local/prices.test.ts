@@ -52,3 +52,18 @@ test('npm run prices names an invalid price by its place', () => {
   expect(status).toBe(2);
   expect(stderr).toContain('versions[0].input');
 });
+
+test('npm run prices says of a file that is not a catalog which it is and what is wrong with it', () => {
+  const run = (text: string) => {
+    const file = join(folder, 'broken.json');
+    writeFileSync(file, text);
+    const { status, stderr } = spawnSync(process.execPath, ['local/prices.ts', file], {
+      encoding: 'utf8',
+    });
+    return [status, stderr.replaceAll(file, 'FILE')];
+  };
+  expect(run('{bad')).toEqual([2, 'Cannot read FILE: not valid JSON.\n']);
+  const [status, text] = run('{}');
+  expect(status).toBe(2);
+  expect(text).toMatch(/^FILE: The catalog is not valid/);
+});
