@@ -34,6 +34,9 @@ const COMPACTION = {
   ...{ cache_read_input_tokens: 160_000, cache_creation_input_tokens: 0, cache_creation: null },
 };
 const NO_TOKENS = { ...{ input_tokens: 0, output_tokens: 0 }, cache_read_input_tokens: 0 };
+const CHAT_TOKENS = { prompt_tokens: 1_000, completion_tokens: 500 };
+/** A response of Gemini that searched, which costs as much at the prices of `CLAUDE`. */
+const GROUNDED: Billing = { usage: { promptTokenCount: 1_000, candidatesTokenCount: 500 } };
 /** What the vendors' published prices make of a usage, computed by hand. */
 const CASES: Case[] = [
   {
@@ -226,6 +229,111 @@ const CASES: Case[] = [
     usd: 0.0175 + 2 * 0.01,
   },
   {
+    name: 'searches of Gemini, of which one is repeated and one empty',
+    protocol: 'gemini',
+    billing: {
+      ...GROUNDED,
+      modelVersion: 'gemini-3.5-flash',
+      beside: { groundingMetadata: { webSearchQueries: ['a', '', 'b', 'a'] } },
+    },
+    usd: 0.0375,
+  },
+  {
+    name: 'searches of a Gemini that is billed by the prompt',
+    protocol: 'gemini',
+    billing: {
+      ...GROUNDED,
+      modelVersion: 'gemini-2.5-flash',
+      beside: { groundingMetadata: { webSearchQueries: ['a', 'b'] } },
+    },
+    usd: 0.0275,
+  },
+  {
+    name: 'places that Gemini found in maps',
+    protocol: 'gemini',
+    billing: {
+      ...GROUNDED,
+      modelVersion: 'gemini-3.5-flash',
+      beside: { groundingMetadata: { groundingChunks: [{ maps: { placeId: 'places/1' } }] } },
+    },
+    usd: 0.0175,
+    incomplete: ['google_maps'],
+  },
+  {
+    name: 'searches of a model that searches',
+    protocol: 'chat',
+    billing: { usage: { ...CHAT_TOKENS, num_search_queries: 3 } },
+    usd: 0.0475,
+  },
+  {
+    name: 'searches that a gateway had run',
+    protocol: 'chat',
+    billing: { usage: { ...CHAT_TOKENS, server_tool_use: { web_search_requests: 2 } } },
+    usd: 0.0375,
+  },
+  {
+    name: 'searches that a gateway counts among the details of the prompt',
+    protocol: 'chat',
+    billing: { usage: { ...CHAT_TOKENS, prompt_tokens_details: { web_search_requests: 2 } } },
+    usd: 0.0375,
+  },
+  {
+    name: 'a cost that the provider states with its parts',
+    protocol: 'chat',
+    billing: {
+      usage: {
+        ...CHAT_TOKENS,
+        num_search_queries: 3,
+        cost: { input_tokens_cost: 0.01, request_cost: 0.006, total_cost: 0.42 },
+      },
+    },
+    usd: 0.42,
+    source: 'stated',
+  },
+  {
+    name: 'a cost that the provider states in another currency',
+    protocol: 'responses',
+    billing: {
+      usage: { input_tokens: 1_000, output_tokens, cost: { currency: 'EUR', total_cost: 0.42 } },
+    },
+    usd: 0.0175,
+  },
+  {
+    name: "a gateway's fee and what the provider of the operator's key bills apart",
+    protocol: 'chat',
+    billing: {
+      usage: {
+        ...{ ...CHAT_TOKENS, cost: 0.02, is_byok: true },
+        cost_details: { upstream_inference_cost: 0.4 },
+      },
+    },
+    usd: 0.42,
+    source: 'stated',
+  },
+  {
+    name: "a gateway's fee where it does not state what the provider of the operator's key bills",
+    protocol: 'chat',
+    billing: {
+      usage: {
+        ...{ ...CHAT_TOKENS, cost: 0.000_1, is_byok: true },
+        cost_details: { upstream_inference_cost: null },
+      },
+    },
+    usd: 0.0175,
+  },
+  {
+    name: 'a cost that a gateway states whole, of which its provider has a part',
+    protocol: 'chat',
+    billing: {
+      usage: {
+        ...{ ...CHAT_TOKENS, cost: 0.42, is_byok: false },
+        cost_details: { upstream_inference_cost: 0.4 },
+      },
+    },
+    usd: 0.42,
+    source: 'stated',
+  },
+  {
     name: 'a cost that the provider states in dollars',
     protocol: 'chat',
     billing: { usage: { prompt_tokens: 1_000, completion_tokens: 500, cost: 0.42 } },
@@ -309,12 +417,20 @@ let provider: Awaited<ReturnType<typeof startBillingProvider>>;
 let router: LocalRouter;
 
 const nameOf = (index: number) => `case-${index}`;
+const wholeNameOf = (index: number) => `whole-${index}`;
+/** The cases that end, of the protocols whose providers may not stream. */
+const WHOLE = CASES.map((one, index) => ({ ...one, index })).filter(
+  ({ protocol, billing }) => /chat|gemini/.test(protocol) && billing.ending === undefined,
+);
 
 beforeAll(async () => {
   const billings = Object.fromEntries(CASES.map(({ billing }, index) => [nameOf(index), billing]));
   provider = await startBillingProvider({
     ...{
       ...billings,
+      ...Object.fromEntries(
+        WHOLE.map(({ billing, index }) => [wholeNameOf(index), { ...billing, isWhole: true }]),
+      ),
       'first-breaks': FIRST_BREAKS,
       'first-errs': FIRST_ERRS,
       serves: SERVES,
@@ -339,6 +455,9 @@ beforeAll(async () => {
     catalog: parseModels([
       ...CASES.map(({ protocol }, index) =>
         modelOf(nameOf(index), [targetOf(nameOf(index), protocol)]),
+      ),
+      ...WHOLE.map(({ protocol, index }) =>
+        modelOf(wholeNameOf(index), [targetOf(wholeNameOf(index), protocol)]),
       ),
       modelOf('fails-over', [
         targetOf('first-breaks', 'messages', 'first'),
@@ -440,4 +559,13 @@ test('usage adds up what is estimated and what is incomplete of the cost, and th
   const kinds = Object.values(total.cost_by_kind).reduce((sum, { cost_usd }) => sum + cost_usd, 0);
   const stated = CASES.filter(({ source }) => source === 'stated').length * 0.42;
   expect(kinds).toBeCloseTo(total.cost_usd - stated, 6);
+});
+
+// After the test of the sums, which are those of the requests above.
+describe('the cost of a response that its provider does not stream', () => {
+  test.each(WHOLE)('of $name is $usd dollars', async ({ index, usd, incomplete = [] }) => {
+    const { usage, cost_incomplete } = await ask(wholeNameOf(index), false);
+    expect(usage.cost_usd).toBeCloseTo(usd, 9);
+    expect(cost_incomplete).toEqual(incomplete);
+  });
 });

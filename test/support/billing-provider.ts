@@ -11,8 +11,12 @@ export type Billing = {
   /** Of `message_start`, or of the first chunk. */
   first?: Json;
   usage?: Json;
-  /** Members of a response of chat or Responses beside its usage. */
+  /** Members of a response of chat or Responses beside its usage; of the candidate of a Gemini. */
   beside?: Json;
+  /** The model that a Gemini says it is. */
+  modelVersion?: string;
+  /** A provider of chat or Gemini that does not stream. */
+  isWhole?: true;
   /** After its text: nothing more, or a lost connection. @default the end of the response */
   ending?: 'stall' | 'reset' | 'reset-before-content' | 'error-before-content';
 };
@@ -43,11 +47,11 @@ const chunksOf = ({ first, usage, beside }: Billing): Json[] => [
   { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage, ...beside },
 ];
 
-const geminiOf = ({ first, usage }: Billing): Json[] => {
+const geminiOf = ({ first, usage, beside, modelVersion }: Billing): Json[] => {
   const parts = [{ text: 'Forty characters of text, word for word.' }];
   return [
-    { candidates: [{ content: { role: 'model', parts } }], usageMetadata: first },
-    { candidates: [{ finishReason: 'STOP' }], usageMetadata: usage },
+    { candidates: [{ content: { role: 'model', parts } }], usageMetadata: first, modelVersion },
+    { candidates: [{ finishReason: 'STOP', ...beside }], usageMetadata: usage },
   ];
 };
 
@@ -90,8 +94,26 @@ const textOf = (path: string, billing: Billing): string => {
     : chatWire(chunksOf(billing).slice(0, 1), '');
 };
 
+/** A whole response of chat or Gemini. */
+const wholeOf = (path: string, { usage, beside, modelVersion }: Billing): Json => {
+  const text = 'Forty characters of text, word for word.';
+  const content = { role: 'model', parts: [{ text }] };
+  if (path.includes('/models/'))
+    return {
+      ...{ candidates: [{ content, finishReason: 'STOP', ...beside }], modelVersion },
+      usageMetadata: usage,
+    };
+  const message = { role: 'assistant', content: text };
+  return { choices: [{ index: 0, message, finish_reason: 'stop' }], usage, ...beside };
+};
+
 const send = (response: ServerResponse, path: string, billing: Billing) => {
   const { ending } = billing;
+  if (billing.isWhole) {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(wholeOf(path, billing)));
+    return;
+  }
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.write(textOf(path, billing));
   if (ending === undefined) response.end();

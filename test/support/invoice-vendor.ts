@@ -167,17 +167,33 @@ const drawGpt = (random: Random, ending: Ending) => {
     tier: tierAt(random.between(0, 99)),
     /** Millionths of a dollar, if the vendor states its cost. */
     stated: random.chance(0.1) ? random.between(1, 3_000_000) : undefined,
+    searches: random.chance(0.1) ? random.between(1, 5) : 0,
+    /** Millionths of a dollar that the provider of the operator's key bills, if the vendor that states its cost has one. */
+    apart: random.chance(0.3) ? random.between(1, 3_000_000) : undefined,
+    ...{ isSum: random.chance(0.5), isGateway: random.chance(0.5) },
   };
 };
 type Gpt = ReturnType<typeof drawGpt>;
 
+/** What a vendor states that it costs: as a number, or as a sum with its parts; with what another one bills. */
+const gptStated = ({ stated = 0, apart, isSum }: Gpt) => {
+  const cost = isSum ? { request_cost: 0, total_cost: stated / 1e6 } : stated / 1e6;
+  return {
+    ...{ cost, is_byok: apart !== undefined },
+    cost_details: { upstream_inference_cost: (apart ?? stated) / 1e6 },
+  };
+};
+
 const gptEvents = (drawn: Gpt, ending: Ending): string[] => {
-  const { prompt, read, write, audio, sent, output, tier, stated } = drawn;
+  const { prompt, read, write, audio, sent, output, tier, stated, searches } = drawn;
   const usage = {
     ...{ prompt_tokens: prompt, completion_tokens: output, total_tokens: prompt + output },
     prompt_tokens_details: { cached_tokens: read, cache_write_tokens: write, audio_tokens: audio },
     completion_tokens_details: { reasoning_tokens: Math.floor(output / 2) },
-    ...(stated !== undefined && { cost: stated / 1e6 }),
+    ...(stated !== undefined && gptStated(drawn)),
+    ...(drawn.isGateway
+      ? { server_tool_use: { web_search_requests: searches } }
+      : { num_search_queries: searches }),
   };
   const content = ending === 'stall' ? LEAVE_AT : TOKEN.repeat(sent);
   const delta = { role: 'assistant', content };
@@ -202,16 +218,18 @@ const gptUnpriced = ({ tier, audio }: Gpt): string[] => [
 
 const gptReply = (random: Random, ending: Ending): Reply => {
   const drawn = drawGpt(random, ending);
-  const { prompt, read, write, output, tier, stated } = drawn;
+  const { prompt, read, write, output, tier, stated, apart = 0 } = drawn;
   const sheet = prompt > 272_000 ? GPT_LONG : GPT;
   const price = (name: keyof typeof GPT, count: number) => BigInt(count) * picosOf(sheet[name]);
   const input = price('in', prompt - read - write) + price('read', read) + price('write', write);
   const full = (input + price('out', output)) / (tier === 'flex' ? 2n : 1n);
   const isCounted = ending === 'complete';
+  // They are in the last counts only.
+  const searches = isCounted ? BigInt(drawn.searches) * SEARCH : 0n;
   return {
     events: gptEvents(drawn, ending),
     position: {
-      picos: stated === undefined ? full : BigInt(stated) * MEGA,
+      picos: stated === undefined ? full + searches : BigInt(stated + apart) * MEGA,
       isCounted,
       // What is not sent is not known.
       unpriced: isCounted && stated === undefined ? gptUnpriced(drawn) : [],
@@ -314,6 +332,6 @@ export const CATALOG_PRICES = {
   chat: {
     ...{ from: '2026-01-01', input: 2.5, output: 15, cache_read: 0.25, cache_write_30m: 3.125 },
     tiers: [{ above: 272_000, input: 5, output: 22.5, cache_read: 0.5, cache_write_30m: 6.25 }],
-    service: { flex: 0.5, priority: null },
+    ...{ uses: { web_search: 0.01 }, service: { flex: 0.5, priority: null } },
   },
 };

@@ -7,11 +7,19 @@ import { statedNanosIn } from '../stated-cost.ts';
 const outputOf = ({ total_tokens: total }: Json, input: number, output: number): number =>
   Math.max(output, (asCount(total) ?? 0) - input);
 
+/** Searches of a model that searches, in the words of Perplexity, OpenRouter and LiteLLM. */
+const usesIn = (wire: Json, prompt: Json | undefined): Billing['uses'] => {
+  const ran = asRecord(wire.server_tool_use_details ?? wire.server_tool_use) ?? prompt;
+  const searches = asCount(wire.num_search_queries) || asCount(ran?.web_search_requests);
+  return searches ? { web_search: searches } : undefined;
+};
+
 const billingIn = (wire: Json, prompt: Json | undefined, completion: Json | undefined): Billing =>
   omitUndefined({
     inputAudioTokens: asCount(prompt?.audio_tokens) || undefined,
     inputImageTokens: asCount(prompt?.image_tokens) || undefined,
     outputAudioTokens: asCount(completion?.audio_tokens) || undefined,
+    uses: usesIn(wire, prompt),
     statedNanos: statedNanosIn(wire),
   });
 

@@ -10,6 +10,7 @@ import { hasCustomTool, unwrapInput } from '../tools/custom.ts';
 import { createToolIds } from '../tools/ids.ts';
 import { callerToolNames } from '../tools/names.ts';
 import { NAME } from './name.ts';
+import { createSearches } from './searches.ts';
 
 // --- counts and ends ---
 
@@ -139,6 +140,7 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   let reason: FinishReason | undefined;
   let usage: Usage | undefined;
   let grounding: unknown;
+  const searches = createSearches();
 
   const readChunk = (wire: Json): void => {
     assertNoError(wire);
@@ -148,6 +150,7 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
     const candidate = asRecord(asArray(wire.candidates)[0]);
     for (const part of asArray(asRecord(candidate?.content)?.parts)) read(asRecord(part) ?? {});
     grounding = candidate?.groundingMetadata ?? grounding;
+    searches.read(wire, candidate);
     const isBlocked = asString(asRecord(wire.promptFeedback)?.blockReason) !== undefined;
     reason =
       decodeFinishReason(candidate?.finishReason) ??
@@ -161,7 +164,7 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
     finish: () => {
       if (!reason) throw new UpstreamError('truncated', 'the response has no finishReason');
       cite(writer, grounding);
-      writer.finish(reason, usage);
+      writer.finish(reason, searches.withUses(usage));
     },
   };
   return createStreamDecoder(reader, undefined);
