@@ -11,13 +11,6 @@ import { createSum } from './sum.ts';
 import { createToolFragments } from './tool-fragments.ts';
 import { readUsage, withTier } from './usage.ts';
 
-/** @throws UpstreamError when the body or chunk reports a failure. */
-export const assertNoError = (wire: Json) => {
-  const error = wire.error;
-  if (error === undefined || error === null) return;
-  throw new UpstreamError('error-event', 'the upstream sent an error', { sent: wire });
-};
-
 type Prose = 'text' | 'thinking' | 'refusal';
 
 const PROSE: Prose[] = ['thinking', 'text', 'refusal'];
@@ -136,7 +129,6 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   let tier: unknown;
 
   const read = (chunk: Json): void => {
-    assertNoError(chunk);
     // Usage comes on a separate chunk, on the last one, or cumulatively on each: the last one counts. That of the first one has
     // the prompt, also of a stream that is not read to its end.
     usage = readUsage(chunk, firstChoice(chunk)) ?? usage;

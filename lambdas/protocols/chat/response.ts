@@ -8,11 +8,11 @@ import type {
   ToolCallBlock,
 } from '../generation.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
-import { UpstreamError } from '../rejections/upstream-error.ts';
+import { assertNoError, UpstreamError } from '../rejections/upstream-error.ts';
 import { withBody } from '../streams/event-writer.ts';
 import { carryingId } from '../tools/carried-ids.ts';
 import { annotationsOf, type Span } from './annotations.ts';
-import { assertNoError, createChoices, firstChoice, streamDecoder } from './decode-stream.ts';
+import { createChoices, firstChoice, streamDecoder } from './decode-stream.ts';
 import { encodeFinishReason } from './finish-reason.ts';
 import { usesFunctions } from './functions.ts';
 import { NAME } from './name.ts';

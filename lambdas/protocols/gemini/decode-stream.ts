@@ -128,12 +128,6 @@ const cite = (writer: EventWriter, grounding: unknown) => {
   }
 };
 
-const assertNoError = (wire: Json) => {
-  if (asRecord(wire.error)) {
-    throw new UpstreamError('error-event', 'the upstream sent an error', { sent: wire });
-  }
-};
-
 /** Decodes a response, whole or in pieces of the same form. The end of the bytes ends it. */
 export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const { writer, read } = createPartReader(request);
@@ -143,7 +137,6 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const searches = createSearches();
 
   const readChunk = (wire: Json): void => {
-    assertNoError(wire);
     // Cumulative: the last one counts. The first one has the prompt, also of a stream that is not read to its end.
     usage = decodeUsage(wire.usageMetadata) ?? usage;
     writer.start(usage);

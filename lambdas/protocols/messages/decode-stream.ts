@@ -103,8 +103,6 @@ const createMessageReader = (request: GenerationRequest): StreamReader => {
           usage = mergeUsage(usage, readUsage(event.usage));
           reason = decodeFinishReason(asRecord(event.delta) ?? {}) ?? reason;
           return undefined;
-        case 'error':
-          throw new UpstreamError('error-event', 'the upstream sent an error', { sent: event });
         default:
           return undefined;
       }

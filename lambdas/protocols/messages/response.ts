@@ -7,7 +7,7 @@ import type {
   GenerationRequest,
   ResponseMeta,
 } from '../generation.ts';
-import { UpstreamError } from '../rejections/upstream-error.ts';
+import { assertNoError, UpstreamError } from '../rejections/upstream-error.ts';
 import { withBody } from '../streams/event-writer.ts';
 import { parseArguments } from './content.ts';
 import { streamDecoder } from './decode-stream.ts';
@@ -54,9 +54,7 @@ const streamed = (wire: Json, request: GenerationRequest): GenerationEvent[] => 
 /** @throws UpstreamError when the body is not a response, or one without a stop_reason. */
 export const decodeResponse = (body: unknown, request: GenerationRequest, text?: string) => {
   const wire = asRecord(body);
-  if (wire?.type === 'error') {
-    throw new UpstreamError('error-event', 'the upstream sent an error', { sent: wire });
-  }
+  if (wire) assertNoError(wire);
   if (wire?.type !== 'message') {
     throw new UpstreamError('malformed', 'the response is not a message');
   }

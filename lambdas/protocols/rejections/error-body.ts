@@ -115,11 +115,13 @@ export const interpretErrorBody = (status: number, body: string): ErrorMeaning =
   return record ? interpret(status, record) : withoutRecord(status);
 };
 
-/** Error types of the vendors, with the status that they have outside of a 200 response. */
+/** Error types of the vendors, and codes of failed responses, which have no type, with the status that they have outside of a 200 response. */
 const STATUS_OF_TYPE: Record<string, number> = {
   invalid_request_error: 400,
   BadRequestError: 400,
   request_too_large: 413,
+  context_length_exceeded: 400,
+  invalid_prompt: 400,
 };
 
 /** A number or its text; the `valueOf` of an object may be anything. */
@@ -129,7 +131,8 @@ const asNumber = (value: unknown): number =>
 /** The status that an error inside a 200 response would have had, if it rejects the request. */
 const rejectingStatus = (sent: Json): number | undefined => {
   const error = asRecord(sent.error) ?? sent;
-  const stated = [error.code, error.status, STATUS_OF_TYPE[asString(error.type) ?? '']];
+  const named = [error.type, error.code].map((name) => STATUS_OF_TYPE[asString(name) ?? '']);
+  const stated = [error.code, error.status, ...named];
   return stated.map(asNumber).find((status) => REJECTING.includes(status));
 };
 

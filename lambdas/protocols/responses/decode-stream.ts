@@ -8,7 +8,7 @@ import type {
   Usage,
 } from '../generation.ts';
 import type { StreamDecoder } from '../protocol.ts';
-import { UpstreamError } from '../rejections/upstream-error.ts';
+import { assertNoError, UpstreamError } from '../rejections/upstream-error.ts';
 import { statedNanosIn } from '../stated-cost.ts';
 import { withBody } from '../streams/event-writer.ts';
 import { createStreamDecoder, ownCaller, received, type StreamReader } from '../streams/relay.ts';
@@ -123,10 +123,6 @@ const createEventReader = (request: GenerationRequest) => {
         return items.done(index, item);
       case 'response.reasoning_summary_part.added':
         return asNumber(event.summary_index) ? items.separate(event) : undefined;
-      case 'error': {
-        const sent = asRecord(event.error) ? event : { error: event };
-        throw new UpstreamError('error-event', 'the upstream sent an error', { sent });
-      }
       default:
         return readText(type, event);
     }
@@ -182,8 +178,8 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
 export const decodeResponse = (body: unknown, request: GenerationRequest, text?: string) => {
   const wire = asRecord(body);
   if (wire?.object !== 'response') {
-    const sent = asRecord(wire?.error) ? { sent: wire } : {};
-    throw new UpstreamError(wire?.error ? 'error-event' : 'malformed', 'not a response', sent);
+    if (wire) assertNoError(wire);
+    throw new UpstreamError('malformed', 'not a response');
   }
   const { writer, read } = createEventReader(request);
   writer.start();

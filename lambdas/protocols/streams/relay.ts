@@ -4,6 +4,7 @@ import { type Edit, spliceText } from '../bytes/splice.ts';
 import type { GenerationEvent, GenerationRequest, Received } from '../generation.ts';
 import type { EventEncoder, StreamDecoder } from '../protocol.ts';
 import type { ProtocolName } from '../protocol-name.ts';
+import { assertNoError } from '../rejections/upstream-error.ts';
 import { type EventWriter, withBody } from './event-writer.ts';
 import type { SseEvent, SseMessage } from './sse.ts';
 
@@ -185,6 +186,7 @@ export const createStreamDecoder = (
       if (text === '[DONE]') return conclude(data);
       const message = hasReason() ? readJsonObject(data) : parseUpstreamJson(data);
       if (!message || isEnd?.(message)) return conclude(data, message);
+      assertNoError(message);
       read(message);
       sum?.add(message);
       return written(data, message);
