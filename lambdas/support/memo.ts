@@ -103,7 +103,7 @@ type Entry = { values: unknown[]; rest: List };
 /** Of lists that later ones begin as: what is computed of all others would only be collected. */
 const lists = createHidden<List, Known>();
 
-/** Else each step of a session would keep all those before it. */
+/** Of a list that begins as an earlier one, which forgets its own: else each step of a session would keep all those before it. */
 const follows = (earlier: Known | undefined, items: number, led: number): Known => {
   if (earlier) earlier.earlier = undefined;
   return { earlier, items, led, values: new Map() };
