@@ -12,7 +12,10 @@ type SendOptions = {
   body?: string | Uint8Array;
 };
 
-/** Sends a request whose path goes out exactly as written; fetch would tidy it. */
+/**
+ * Sends a request whose path goes out exactly as written; fetch would tidy it. Resolves when its connection is closed,
+ * after the whole body, which a response may precede: a server that is closed earlier would reset it.
+ */
 export const send = async (
   baseUrl: string,
   path: string,
@@ -23,9 +26,7 @@ export const send = async (
   sent.end(body);
   const [response]: [IncomingMessage] = (await once(sent, 'response')) as [IncomingMessage];
   const isGzip = response.headers['content-encoding'] === 'gzip';
-  return {
-    status: response.statusCode ?? 0,
-    headers: response.headers,
-    text: await text(isGzip ? response.pipe(createGunzip()) : response),
-  };
+  const content = isGzip ? response.pipe(createGunzip()) : response;
+  const [received] = await Promise.all([text(content), once(sent, 'close')]);
+  return { status: response.statusCode ?? 0, headers: response.headers, text: received };
 };
