@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Target } from '../../lambdas/catalog/catalog.ts';
 import { labelsOf } from '../../lambdas/metrics.ts';
 import { type Clock, systemClock } from '../../lambdas/support/clock.ts';
@@ -17,14 +17,31 @@ type Reply = { error?: { code?: string; message: string; type: string } };
 
 type AskOptions = { path?: string; onStart?: () => void; signal?: AbortSignal };
 
-/** Three times as fast as the wall's. */
-const START = Date.now();
-const fastClock: Clock = {
-  now: () => START + 3 * (Date.now() - START),
-  after: (ms, action) => systemClock.after(ms / 3, action),
+/** Three times as fast as the wall's. While it is stopped no quota fills, however long a busy machine takes to queue requests. */
+const createFastClock = () => {
+  const start = Date.now();
+  const running = () => start + 3 * (Date.now() - start);
+  let behind = 0;
+  let stopped: number | undefined;
+  return {
+    now: () => stopped ?? running() - behind,
+    after: (ms: number, action: () => void) => systemClock.after(ms / 3, action),
+    stop: () => {
+      stopped = running() - behind;
+    },
+    /** Passes `ms` of a clock that is stopped. */
+    pass: (ms: number) => {
+      if (stopped !== undefined) stopped += ms;
+    },
+    run: () => {
+      if (stopped !== undefined) behind = running() - stopped;
+      stopped = undefined;
+    },
+  };
 };
+const fastClock = createFastClock();
 
-const startLab = async (clock = systemClock) => {
+const startLab = async (clock: Clock = systemClock) => {
   const provider = await startBucketProvider({ tpm: 1e9, holdsMs: 60_000, now: Date.now });
   const stating = await startBucketProvider({ tpm: TPM, holdsMs: 60_000, now: Date.now });
   const quota = { tpm: TPM };
@@ -50,7 +67,7 @@ const startLab = async (clock = systemClock) => {
     on('learned', { baseUrl: stating.url, quota: { learned: true } }),
   ];
   const { log, lines, series } = createRecordedTelemetry({ labels: labelsOf(catalog, 1_000) });
-  let opened = 0;
+  let [opened, looks] = [0, 0];
   /** What the next write of a queue waits for. */
   let held: { reached: () => void; until: Promise<void> } | undefined;
   const hold = () => {
@@ -75,6 +92,10 @@ const startLab = async (clock = systemClock) => {
             const store = openShares();
             return {
               ...store,
+              readQueue: (name) => {
+                looks += 1;
+                return store.readQueue(name);
+              },
               writeQueue: async (...write) => {
                 const now = held;
                 held = undefined;
@@ -99,7 +120,7 @@ const startLab = async (clock = systemClock) => {
   const limits = { rpm: 1_000, quota: 1_000, period: 'month' };
   await admin('/plans', { id: 'now', ...limits });
   await admin('/plans', { id: 'waits', ...limits, max_wait_ms: 30_000 });
-  await admin('/plans', { id: 'batch', ...limits, max_wait_ms: 8_000, priority: 'batch' });
+  await admin('/plans', { id: 'batch', ...limits, max_wait_ms: 30_000, priority: 'batch' });
   const ofBatch = { priority: 'batch', max_wait_ms: 40_000 };
   await admin('/plans', { id: 'overtaken', ...limits, ...ofBatch });
   await admin('/plans', { id: 'heavy', ...limits, max_wait_ms: 30_000, weight: 4 });
@@ -122,6 +143,8 @@ const startLab = async (clock = systemClock) => {
     lines,
     series,
     opened: () => opened,
+    /** How often a queue was read. */
+    looks: () => looks,
     hold,
     usage: async (key: string) => {
       const response = await fetch(`${router.baseUrl}/v1/usage`, { headers: { 'x-api-key': key } });
@@ -172,7 +195,40 @@ beforeAll(async () => {
 afterAll(() => Promise.all([lab.close(), fast.close()]));
 beforeEach(() => {
   lab.provider.log.length = 0;
+  fast.provider.log.length = 0;
 });
+afterEach(() => fastClock.run());
+
+/** Lets a stopped clock pass by a fifth of a second after each look of those that wait. */
+const passing = async <Value>(asked: Promise<Value>): Promise<Value> => {
+  let isDone = false;
+  const end = () => {
+    isDone = true;
+  };
+  asked.then(end, end);
+  for (let seen = fast.looks(); !isDone; seen = fast.looks()) {
+    await expect.poll(() => isDone || fast.looks() > seen).toBe(true);
+    fastClock.pass(200);
+  }
+  return asked;
+};
+
+/** Streams on the fast clock, and when all of them are queued: a stream that waits starts with its first heartbeat. */
+const queued = (
+  model: string,
+  asked: { plan: keyof typeof fast.keys; tokens?: number }[],
+  extra: object = {},
+) => {
+  const streams = asked.map(({ plan, tokens = HALF }) => {
+    const { promise: started, resolve: onStart } = Promise.withResolvers<void>();
+    const end = fast.ask(model, plan, tokens, { ...extra, stream: true }, { onStart });
+    return { started, end };
+  });
+  return {
+    ends: streams.map(({ end }) => end),
+    untilQueued: Promise.all(streams.map(({ started }) => started)),
+  };
+};
 
 describe('the capacity that a target declares', () => {
   test('a model whose targets declare none opens no store of shares', async () => {
@@ -182,16 +238,20 @@ describe('the capacity that a target declares', () => {
   });
 
   test('each request is a value of what its account has left of the quota of its model', async () => {
-    const sent = [await lab.ask('gauge', 'waits'), await lab.ask('gauge', 'waits')];
+    fastClock.stop();
+    const sent = [
+      await passing(fast.ask('gauge', 'waits')),
+      await passing(fast.ask('gauge', 'waits')),
+    ];
     expect(sent.map(({ status }) => status)).toEqual([200, 200]);
-    const [first, second] = lab.lines
+    const [first, second] = fast.lines
       .filter((line) => line.includes('"Model":"test/gauge"'))
       .map((line) => (JSON.parse(line) as { QuotaLeft?: number }).QuotaLeft);
     // Half of what 5 s of a minute's hold, as estimated; then what is missing was waited for.
     expect(first).toBeGreaterThan(30);
     expect(first).toBeLessThan(60);
     expect(second).toBeLessThan(10);
-    expect(Object.keys(lab.series())).toContain(
+    expect(Object.keys(fast.series())).toContain(
       'QuotaLeft{Stage=test Model=test/gauge Upstream=gauge-0}',
     );
   });
@@ -274,34 +334,44 @@ describe('the capacity that a target declares', () => {
 
   test('a stream that waits for room gets heartbeats before its content', async () => {
     // Above what the bucket holds: what follows waits until the debt of 12 s is paid.
+    fastClock.stop();
     expect((await fast.ask('stream', 'now', 14_000)).status).toBe(200);
-    const { text } = await fast.ask('stream', 'waits', HALF, { stream: true });
+    const { ends, untilQueued } = queued('stream', [{ plan: 'waits' }]);
+    await untilQueued;
+    fastClock.run();
+    const text = (await ends[0])?.text;
     expect(text).toMatch(/^(?:: waiting\n\n)+data: /);
     expect(text).toMatch(/data: \[DONE\]\n\n$/);
   });
 
   test('requests of a batch plan wait for those of others', async () => {
     const small = { max_tokens: 10 };
-    const batch = Array.from({ length: 9 }, () => lab.ask('batch', 'batch', 900, small));
-    await vi.waitFor(() => expect(lab.provider.log.length).toBeGreaterThan(3), 8_000);
-    const others = [1, 2].map(() => lab.ask('batch', 'waits', 920, small));
-    const all = await Promise.all([...batch, ...others]);
+    fastClock.stop();
+    const batch = Array.from({ length: 9 }, () => fast.ask('batch', 'batch', 900, small));
+    await expect.poll(() => fast.provider.log.length).toBeGreaterThan(1);
+    const others = queued('batch', Array(2).fill({ plan: 'waits', tokens: 920 }), small);
+    await others.untilQueued;
+    fastClock.run();
+    const all = await Promise.all([...batch, ...others.ends]);
     expect(new Set(all.map(({ status }) => status))).toEqual(new Set([200]));
-    const sizes = lab.provider.log.map(({ tokens }) => tokens);
+    const sizes = fast.provider.log.map(({ tokens }) => tokens);
     expect(sizes.lastIndexOf(Math.max(...sizes))).toBeLessThan(
       sizes.lastIndexOf(Math.min(...sizes)),
     );
   });
 
   test('a project whose plan has a weight of 4 is served four times as much as one of 1', async () => {
-    const small = { max_tokens: 10, stream: true };
     // What follows waits until the debt of 2 s is paid.
-    await lab.ask('weights', 'now', 14_000);
-    lab.provider.log.length = 0;
-    const twelve = (plan: 'waits' | 'heavy', tokens: number) =>
-      Array.from({ length: 12 }, () => lab.ask('weights', plan, tokens, small));
-    await Promise.all([...twelve('waits', 400), ...twelve('heavy', 420)]);
-    const sizes = lab.provider.log.map(({ tokens }) => tokens);
+    fastClock.stop();
+    await fast.ask('weights', 'now', 14_000);
+    fast.provider.log.length = 0;
+    const twelve = (plan: 'waits' | 'heavy', tokens: number) => Array(12).fill({ plan, tokens });
+    const all = [...twelve('waits', 400), ...twelve('heavy', 420)];
+    const { ends, untilQueued } = queued('weights', all, { max_tokens: 10 });
+    await untilQueued;
+    fastClock.run();
+    await Promise.all(ends);
+    const sizes = fast.provider.log.map(({ tokens }) => tokens);
     expect(sizes).toHaveLength(24);
     const ofHeavy = sizes.slice(0, 10).filter((size) => size === Math.max(...sizes));
     expect(ofHeavy.length).toBeGreaterThanOrEqual(7);
