@@ -10,7 +10,8 @@ const PATHS = ['/v1/chat/completions', '/v1/messages'];
 const RETRYABLE = { 'retry-after': '1', 'retry-after-ms': '1000', 'x-should-retry': 'true' };
 let fleet: Fleet;
 beforeAll(async () => {
-  fleet = await startFleet({ now: NOW, skews: [-2_000, 0, 1_000, 2_000] });
+  // So that the failing target fails after ten seconds, long after a busy machine has sent what must come before.
+  fleet = await startFleet({ now: NOW, skews: [-2_000, 0, 1_000, 2_000], slowness: 5 });
 });
 afterAll(() => fleet.close());
 
