@@ -85,7 +85,7 @@ describe('alerts of npm start', () => {
     expect(receiver.messages.join('\n')).toMatch(/\*FIRING: .* is down\*\n.*\n<https:.*\|Runbook>/);
     expect(receiver.faults).toEqual([]);
     await router.end();
-  }, 60_000);
+  });
 
   test('a credential that its provider refuses, and accepts again, is announced once each', async () => {
     const receiver = await startReceiver();
@@ -101,7 +101,7 @@ describe('alerts of npm start', () => {
     expect(told(refused)).toEqual([refused]);
     expect(receiver.faults).toEqual([]);
     await router.end();
-  }, 60_000);
+  });
 
   test('thresholds of a plan, a leaked key, and its use afterwards, are announced once each, and the audit says that it leaked', async () => {
     const receiver = await startReceiver();
@@ -132,7 +132,7 @@ describe('alerts of npm start', () => {
     expect(new Set(receiver.received.map((one) => one.id)).size).toBe(expected.length);
     expect(receiver.faults).toEqual([]);
     await router.end();
-  }, 60_000);
+  });
 
   test('a receiver that is away, slow or wrong gets each alert afterwards, also of a process that was killed', async () => {
     const receiver = await startReceiver();
@@ -159,7 +159,7 @@ describe('alerts of npm start', () => {
     await expect.poll(() => receiver.titles().toSorted(), SLOW).toEqual(keys.toSorted());
     expect(receiver.faults).toEqual([]);
     await again.end();
-  }, 90_000);
+  });
 
   test('an alert that the receiver rejects is dropped with a line that names it, and later ones are sent', async () => {
     const receiver = await startReceiver();
@@ -182,7 +182,7 @@ describe('alerts of npm start', () => {
     receiver.answerWith(undefined);
     const second = await revoke();
     await expect.poll(() => receiver.titles(), SLOW).toEqual([`Key ${second} was revoked`]);
-  }, 60_000);
+  });
 
   test('a model that retires within 30 days is announced once, also over restarts', async () => {
     const receiver = await startReceiver();
@@ -207,7 +207,7 @@ describe('alerts of npm start', () => {
       await router.end();
     }
     expect(receiver.titles()).toHaveLength(1);
-  }, 60_000);
+  });
 
   test.each([
     [['--alerts', 'http://127.0.0.1:9'], {}, 'MODEL_ROUTER_ALERT_SECRET: The signing secret must'],

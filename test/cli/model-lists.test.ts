@@ -163,7 +163,7 @@ test('doctor names each model whose provider lists a day of retirement that the 
     'The provider retires it on 2099-12-11, the catalog states no date: the other targets serve alone from then on.',
   ]);
   expect(refused).toEqual([]);
-}, 60_000);
+});
 
 test('doctor finds no fault in a model whose provider agrees, announces no day, or lists it nowhere', async () => {
   const { out, err, code } = await runCli([
@@ -184,7 +184,7 @@ test('doctor finds no fault in a model whose provider agrees, announces no day, 
     ['openai/v1/unlisted', 'The provider lists no date of retirement.'],
     ['openai/shared', 'The provider lists no date of retirement.'],
   ]);
-}, 60_000);
+});
 
 test('doctor with --no-calls reads no list of a provider', async () => {
   expect(await doctor('--no-calls')).toEqual([]);

@@ -64,7 +64,7 @@ test('on a terminal admin top shows a request in place of the last screen when i
   expect(shown.split('\u001B[H\u001B[2J').at(-1)).toContain(id);
   stdout.destroy(new Error('The terminal is closed.'));
   await running;
-}, 60_000);
+});
 
 const sendTo = (output: PassThrough & { isTTY?: boolean }) => {
   let now = 0;

@@ -24,7 +24,7 @@ const start = async (...args: string[]) => {
   const child = spawn('python3', [SCRIPT, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   const lines = linesOf(child);
   onTestFinished(() => void child.kill());
-  await expect.poll(lines, { timeout: 10_000 }).toHaveLength(1);
+  await expect.poll(lines).toHaveLength(1);
   const url = `http://127.0.0.1:${lines()[0]}`;
   const fleet = await startFleet({ models: [modelOn([targetAt(url)])], clock: systemClock });
   onTestFinished(fleet.close);

@@ -61,7 +61,7 @@ let tarball: z.infer<typeof Packed>[0];
 beforeAll(() => {
   [tarball] = Packed.parse(JSON.parse(npm(['pack', '--json', '--pack-destination', folder], root)));
   npm(['install', '--prefix', home, join(folder, tarball.filename)], folder);
-}, 120_000);
+});
 
 const run = (node: string, args: string[]) => {
   const { status, stdout, stderr } = spawnSync(node, [command, ...args], {
@@ -234,7 +234,7 @@ describe('the command deploy', () => {
     expect({ ...ended, stdout: '' }).toMatchObject({ status: 0 });
     const template = readFileSync(join(output, 'model-router-prod.template.json'), 'utf8');
     expect(template).toContain('Model router, stage prod');
-  }, 120_000);
+  });
 });
 
 test('the files of the package are those of a build, so that no old one is shipped', () => {

@@ -75,7 +75,7 @@ beforeAll(async () => {
     },
   });
   clock = setInterval(() => fleet.setNow(Date.now()), 20);
-}, 60_000);
+});
 
 afterAll(async () => {
   clearInterval(clock);
@@ -272,5 +272,5 @@ test(
       `${REQUESTS} requests, $${dollars}: ${JSON.stringify({ ...counts, lostInLog })}`,
     );
   },
-  Math.max(120_000, REQUESTS * 100),
+  Math.max(600_000, REQUESTS * 100),
 );

@@ -179,7 +179,7 @@ describe('records at an OTLP collector', () => {
     expect(refused?.status).toMatchObject({ code: 2, message });
     expect(collector.faults).toEqual([]);
     await router.end('SIGTERM');
-  }, 60_000);
+  });
 
   test('every name that a collector gets is of the pinned conventions or begins with model_router', async () => {
     const collector = await startCollector();
@@ -240,7 +240,7 @@ describe('records at an OTLP collector', () => {
     expect(history.charged).toBe(meter);
     expect(collector.faults).toEqual([]);
     await router.end('SIGTERM');
-  }, 60_000);
+  });
 
   test('an address of a collector that is no URL ends the start with one line', async () => {
     const child = startBuilt(['--otlp', 'localhost:4318x']);

@@ -92,7 +92,7 @@ beforeAll(async () => {
   };
   while ((await exportable('local')) + (await exportable('team')) < REQUESTS)
     await new Promise((resolve) => setTimeout(resolve, 200));
-}, 60_000);
+});
 
 afterAll(async () => {
   await router.close();
@@ -253,9 +253,8 @@ describe('usage events', () => {
     const out = join(folder, 'killed.ndjson');
     const args = argsOf('cloudevents', 'killed.ndjson', '--limit', '3');
     const script = sharedScript('cli/main.ts');
-    const startedAt = Date.now();
     let kills = 0;
-    while (!existsSync(out) && Date.now() - startedAt < 60_000) {
+    for (let runs = 0; !existsSync(out) && runs < 20; runs += 1) {
       const child = spawn(process.execPath, [script, ...args], { stdio: 'ignore' });
       const ended = once(child, 'exit');
       const isWritten = () => existsSync(`${out}.partial`) || existsSync(out);
@@ -274,7 +273,7 @@ describe('usage events', () => {
     const found = linesIn(readFileSync(out, 'utf8'));
     expect(found.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
     expect(existsSync(`${out}.partial`) || existsSync(`${out}.checkpoint`)).toBe(false);
-  }, 90_000);
+  });
 });
 
 // Last: its request would be in the sums above.

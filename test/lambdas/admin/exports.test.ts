@@ -94,9 +94,7 @@ const get = async (admin: AdminBench, path: string) => {
   return { status, body };
 };
 
-test('an export of two years has every row once, in pages that keep the limits of the REST API', {
-  timeout: 180_000,
-}, async () => {
+test('an export of two years has every row once, in pages that keep the limits of the REST API', async () => {
   const admin = adminOn(withHistory(dynamo.client, EXPORTED_KEYS));
   let cursor: string | null = '';
   let rows = 0;
@@ -140,9 +138,7 @@ test('a page begins where its cursor is, also at a project, before the range and
   expect(await read('unknown')).toEqual({ rows: 0, next_cursor: null });
 });
 
-test('sums of two years keep the limits of the REST API, and are rejected above 250,000 rows', {
-  timeout: 180_000,
-}, async () => {
+test('sums of two years keep the limits of the REST API, and are rejected above 250,000 rows', async () => {
   const admin = adminOn(withHistory(dynamo.client, 100));
   // Most entries are of days and keys; each sum reads every row.
   for (const by of checksAll ? ['day', 'model', 'key', 'project'] : ['day', 'key']) {

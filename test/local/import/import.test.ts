@@ -113,7 +113,7 @@ describe('a configuration of LiteLLM', () => {
   let started: Started;
   beforeAll(async () => {
     started = await importAndStart(['litellm', fixture('gateway.yaml')]);
-  }, 60_000);
+  });
   afterAll(() => started.router.close());
 
   test('its models answer in each family under the names and aliases of the file, and doctor is green', async () => {
@@ -131,7 +131,7 @@ describe('a configuration of LiteLLM', () => {
       await expectStreams(started, key, model);
     }
     expect(await admin('doctor')).toMatchObject({ failed: 0, warnings: 0 });
-  }, 60_000);
+  });
 
   test('equal deployments share one tier by their rpm, and fallbacks come after them at their own price', () => {
     const [writer] = started.catalog;
@@ -195,7 +195,7 @@ describe('a configuration of LiteLLM with its teams and keys', () => {
   beforeAll(async () => {
     const files = ['--teams', fixture('teams.json'), '--keys', fixture('keys.json')];
     started = await importAndStart(['litellm', fixture('teams.yaml'), ...files]);
-  }, 60_000);
+  });
   afterAll(() => started.router.close());
 
   test('teams are projects with plans and budgets, and their keys are new keys that work', async () => {
@@ -226,7 +226,7 @@ describe('a configuration of LiteLLM with its teams and keys', () => {
     const again = await admin('apply', plans);
     const outcomes = JSON.stringify(again).match(/"outcome":"\w+"/g) ?? [];
     expect([...new Set(outcomes)]).toEqual(['"outcome":"unchanged"']);
-  }, 60_000);
+  });
 
   test('a key has at most the limits of its team, and what ends is not made again', () => {
     const { keys, plans, projects } = z
@@ -273,7 +273,7 @@ test("a list of OpenRouter's models becomes a catalog of those that make text, w
   expect(report.noCounterpart.map(({ place }) => place)).toEqual([
     ...['aurora/scribe-1.pricing.image', 'openrouter/auto', 'cirrus/painter'],
   ]);
-}, 60_000);
+});
 
 const BROKEN: [what: string, text: string, error: RegExp][] = [
   ['that is no YAML', 'model_list:\n  - model_name: "a\n    b: c\n', /broken\.yaml:\d+: /],

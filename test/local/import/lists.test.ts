@@ -214,4 +214,4 @@ test('plans of teams and keys of any names and limits are applied, and a second 
     expect(new Set(await outcomes())).toEqual(new Set(['created']));
     expect(new Set(await outcomes())).toEqual(new Set(['unchanged']));
   });
-}, 60_000);
+});
