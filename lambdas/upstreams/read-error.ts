@@ -28,11 +28,15 @@ const ownWords = (words: string | undefined, { request }: Confidential): string 
       );
 
 /** Returns the error with what the upstream sent about it inside a 200 response; any other unchanged. */
-export const readSentError = (error: unknown, confidential: () => Confidential): unknown => {
+export const readSentError = (
+  error: unknown,
+  { credentialVersion, confidential }: { credentialVersion: string; confidential(): Confidential },
+): unknown => {
   if (!(error instanceof UpstreamError) || error.sent === undefined) return error;
   const { words, paths = [], kind = error.kind, ...meaning } = interpretSentError(error.sent);
   return new UpstreamError(kind, error.message, {
     ...meaning,
+    credentialVersion,
     rejectedPaths: paths,
     reason: reasonOf(words, confidential()),
   });
@@ -67,6 +71,9 @@ const TEMPLATE = /jinja exception|raise_exception/i;
 const statusOf = (status: number, body: string): number =>
   status === 500 && TEMPLATE.test(body) ? 400 : status;
 
+/** The others of 3xx name no other address; a 304 is the mistake of a cache. */
+const REDIRECTS = [301, 302, 303, 307, 308];
+
 /** Statuses of a request that another form may pass with. */
 const REJECTED = [400, 422];
 
@@ -83,7 +90,7 @@ export const readError = async (
   chunks: Chunks,
   { now, limits, credentialVersion, confidential }: ErrorContext,
 ): Promise<UpstreamError> => {
-  if (stated >= 300 && stated < 400) {
+  if (REDIRECTS.includes(stated)) {
     return new UpstreamError('redirect', 'the upstream redirects', { status: stated });
   }
   const body = await readShortBody(chunks);

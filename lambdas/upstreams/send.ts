@@ -222,6 +222,7 @@ export const createSend = ({ role, clock }: { role: RoleSigner; clock: Clock }) 
     };
     const granting = secret ?? signed['x-amz-security-token'] ?? '';
     const confidential = () => confidentialOf(wire, url, granting);
+    const credentialVersion = credential?.version ?? ROLE_VERSION;
     try {
       const response = await sent.response;
       const { status } = response;
@@ -229,8 +230,7 @@ export const createSend = ({ role, clock }: { role: RoleSigner; clock: Clock }) 
       if (limits && call.heard) call.heard.limits = limits;
       if (status < 200 || status > 299) {
         const error = await readError(response, response.chunks, {
-          ...{ now: clock.now(), limits },
-          credentialVersion: credential?.version ?? ROLE_VERSION,
+          ...{ now: clock.now(), limits, credentialVersion },
           confidential: confidential(),
         });
         if (!credential && isRefusal(error)) role.rejected(response.headers.date, request.now);
@@ -240,7 +240,7 @@ export const createSend = ({ role, clock }: { role: RoleSigner; clock: Clock }) 
         onContent: cancelWait,
         complete: sent.complete,
         close,
-        errorOf: (error) => sent.errorOf(readSentError(error, confidential)),
+        errorOf: (error) => sent.errorOf(readSentError(error, { credentialVersion, confidential })),
         clock,
       });
     } catch (error) {

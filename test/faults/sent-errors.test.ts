@@ -46,6 +46,66 @@ const FAILED: Record<string, [object, string]> = {
   context_length_exceeded: [failed('context_length_exceeded'), 'prompt is too long'],
 };
 
+/** Errors that state more than that the provider failed, with the status and the retry-after that the caller gets. */
+type Stated = { message: object; status: number; after?: string; doNotRetry?: true };
+const busy = (message: object, after = '10'): Stated => ({ message, status: 503, after });
+const messagesError = (type: string) => ({ type: 'error', error: { type, message: WORDS } });
+const RETRY_INFO = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '22s' };
+const again = { type: 'tokens', message: `${WORDS}. Please try again in 6.5s.` };
+const STATED: Record<string, Stated> = {
+  overloaded: busy(messagesError('overloaded_error')),
+  'rate limit of messages': busy(messagesError('rate_limit_error')),
+  'rate limit of chat': busy({ error: { ...again, code: 'rate_limit_exceeded' } }, '7'),
+  'rate limit of a gateway': busy({ error: { code: 429, message: WORDS } }),
+  'rate limit of Google': busy(
+    { error: { code: 8, status: 'RESOURCE_EXHAUSTED', message: WORDS, details: [RETRY_INFO] } },
+    '22',
+  ),
+  'flat rate limit': busy({ object: 'error', message: WORDS, code: '429' }),
+  unavailable: busy({ error: { status: 'UNAVAILABLE', message: WORDS } }),
+  'used-up account': {
+    message: { error: { code: 'insufficient_quota', message: WORDS } },
+    ...{ status: 502, doNotRetry: true },
+  },
+  'rejected credential': {
+    message: messagesError('authentication_error'),
+    ...{ status: 500, doNotRetry: true },
+  },
+};
+/** Bodies of one protocol only, and those that are no message of a stream. */
+const failedOf = (code: string) => ({ ...failed(code).response, output: [] });
+const STATED_ON: [UpstreamProtocolName, string, Stated, isWhole: boolean][] = [
+  ['responses', 'failed event', busy(failed('rate_limit_exceeded')), false],
+  ['responses', 'overloaded event', busy(failed('server_is_overloaded')), false],
+  ['responses', 'failed body', busy(failedOf('rate_limit_exceeded')), true],
+  [
+    'chat',
+    'failed choice',
+    busy({
+      choices: [{ index: 0, delta: {}, finish_reason: 'error', error: { code: 429 } }],
+    }),
+    false,
+  ],
+  ...(['chat', 'messages', 'responses'] as const).map((protocol): (typeof STATED_ON)[number] => [
+    protocol,
+    'body without an error',
+    busy({ __type: 'ThrottlingException', message: WORDS }),
+    true,
+  ]),
+];
+const stated = [
+  ...UPSTREAM_PROTOCOLS.flatMap((protocol) =>
+    Object.entries(STATED).flatMap(([form, one]) =>
+      [false, true].map((isWhole): (typeof STATED_ON)[number] => [protocol, form, one, isWhole]),
+    ),
+  ),
+  ...STATED_ON,
+].map(([protocol, form, one, isWhole], index) => {
+  const caller = CALLER_PROTOCOLS[index % CALLER_PROTOCOLS.length] ?? 'chat';
+  const name = `${form} on ${protocol}, ${isWhole ? 'whole' : 'streamed'}, for ${caller}`;
+  return { ...one, protocol, isWhole, caller, name, model: `stated-${index}` };
+});
+
 const cellsOf = (
   rows: [string, object, string][],
   isFirst: boolean,
@@ -76,15 +136,23 @@ const rejected = [
   ...cellsOf(rows(FAILED), true, ['responses']),
 ];
 
+const messageOf = (message: object) => `data: ${JSON.stringify(message)}\n\n`;
+
 let upstream: GenerationUpstream;
 let fleet: Fleet;
 beforeAll(async () => {
   const byModel = new Map([...broken, ...rejected].map((cell) => [cell.model, cell]));
+  const statedOf = new Map(stated.map((cell) => [cell.model, cell]));
   upstream = await startGenerationUpstream(undefined, ({ url, body }) => {
     const [, named = ''] = /\/models\/([^:]+):/.exec(url) ?? [];
-    const cell = byModel.get(String(body.model ?? named));
+    const model = String(body.model ?? named);
+    if (model === 'second') return { type: 'text/event-stream', text: helloAt(url) };
+    const one = statedOf.get(model);
+    if (one?.isWhole) return { type: 'application/json', text: JSON.stringify(one.message) };
+    if (one) return { type: 'text/event-stream', text: messageOf(one.message) };
+    const cell = byModel.get(model);
     if (!cell) throw new Error(`no model for ${url}`);
-    const error = `data: ${JSON.stringify(cell.message)}\n\n`;
+    const error = messageOf(cell.message);
     const hello = helloAt(url);
     const at = cell.isFirst ? 0 : hello.indexOf('\n\n', hello.indexOf('Hello')) + 2;
     return {
@@ -95,6 +163,14 @@ beforeAll(async () => {
   const models = [...byModel.values()].map(({ protocol, model }) =>
     modelOn([targetAt(upstream.url, { protocol, model, upstream: model })], { id: `v/${model}` }),
   );
+  for (const { protocol, model } of stated) {
+    const first = targetAt(upstream.url, { protocol, model, upstream: model });
+    const second = { ...first, model: 'second', upstream: 'second' };
+    models.push(
+      modelOn([first], { id: `v/${model}` }),
+      modelOn([{ ...first, upstream: `first-${model}` }, second], { id: `two/${model}` }),
+    );
+  }
   const clock = createCountingClock(Date.UTC(2026, 10, 21, 12));
   fleet = await startFleet({ models, clock, secret: CANARIES.upstreamKey });
 });
@@ -103,12 +179,12 @@ afterAll(async () => {
   await upstream.close();
 });
 
-const ask = ({ caller, model }: (typeof broken)[number]) =>
+const ask = ({ caller, model }: Pick<(typeof broken)[number], 'caller' | 'model'>, vendor = 'v') =>
   send(fleet.urls[0] ?? '', PATHS[caller], {
     method: 'POST',
     headers: { 'x-api-key': fleet.key },
     body: JSON.stringify({
-      ...{ model: `v/${model}`, stream: true },
+      ...{ model: `${vendor}/${model}`, stream: true },
       ...conversationOf(caller, [{ role: 'user', content: 'say hello' }], 100),
     }),
   });
@@ -132,4 +208,23 @@ describe('an error that a provider sends as the first message of a 200 response'
     expect(status).toBe(400);
     expect(text).toContain('invalid_request_error');
   });
+});
+
+describe('an error that states a limit, the load or the account in a 200 response', () => {
+  test.each(stated)(
+    'an error that states its class has the status of that class, as $name',
+    async (cell) => {
+      const { status, headers, text } = await ask(cell);
+      expect({ status, after: headers['retry-after'] }).toEqual({
+        status: cell.status,
+        after: cell.after,
+      });
+      expect(headers['x-should-retry']).toBe(cell.doNotRetry && 'false');
+      expect(text).toContain('api_error');
+      expect(text).not.toContain(WORDS);
+      const other = await ask(cell, 'two');
+      expect(other.status).toBe(200);
+      expect(other.text).toContain('Hello');
+    },
+  );
 });

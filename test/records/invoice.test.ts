@@ -507,7 +507,7 @@ describe('the cost of a request', () => {
 
   test.each([
     ['breaks off', 'fails-over', 'reset'],
-    ['ends with an error in the chunk of its counts', 'fails-over-at-once', 'error-event'],
+    ['ends with an error in the chunk of its counts', 'fails-over-at-once', 'status'],
   ])('of an attempt that %s before its first content is its input', async (_, model, error) => {
     const { usage, cost_source, attempts } = await ask(model);
     expect(attempts).toMatchObject([{ error, cost_usd: 0.0255 + 0.000_025 }, {}]);

@@ -191,7 +191,7 @@ describe("a provider's reason", () => {
       expect(text + JSON.stringify(shown)).not.toContain(BUSY);
       expect(shown).toMatchObject({ whose_fault: 'provider', charged: false });
       expect(kept.attempts).toMatchObject([
-        { error: 'error-event', reason: expect.stringContaining(BUSY) },
+        { error: 'status', status: 529, reason: expect.stringContaining(BUSY) },
       ]);
       expectDiscretion(text + JSON.stringify([shown, kept]));
     },

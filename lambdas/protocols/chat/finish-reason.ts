@@ -56,7 +56,7 @@ export const decodeFinishReason = (
   const word = asString(choice.finish_reason)?.toLowerCase().split(':')[0];
   if (word === undefined || word === '') return undefined;
   if (FAILURES.includes(word)) {
-    throw new UpstreamError('error-event', `finish_reason is "${word}"`);
+    throw new UpstreamError('error-event', `finish_reason is "${word}"`, { sent: choice });
   }
   const stopSequence = matchedStop(choice, request);
   if (word === 'stop' && stopSequence !== undefined) {

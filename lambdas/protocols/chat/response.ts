@@ -38,7 +38,7 @@ export const decodeResponse = (body: unknown, request: GenerationRequest, text?:
   assertNoError(wire);
   const choice = firstChoice(wire);
   if (!asRecord(choice?.message))
-    throw new UpstreamError('malformed', 'the answer holds no choice');
+    throw new UpstreamError('malformed', 'the answer holds no choice', { sent: wire });
   const isSame = request.extras.protocol === NAME;
   if (isSame && request.stream) return streamed(wire, request);
   const choices = createChoices(request);

@@ -56,7 +56,7 @@ export const decodeResponse = (body: unknown, request: GenerationRequest, text?:
   const wire = asRecord(body);
   if (wire) assertNoError(wire);
   if (wire?.type !== 'message') {
-    throw new UpstreamError('malformed', 'the response is not a message');
+    throw new UpstreamError('malformed', 'the response is not a message', { sent: wire });
   }
   const reason = decodeFinishReason(wire);
   if (!reason) throw new UpstreamError('truncated', 'the response has no stop_reason');

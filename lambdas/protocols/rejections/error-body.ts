@@ -82,13 +82,17 @@ const withoutRecord = (status: number): ErrorMeaning => {
   return { kind, paths: [], isAboutInput: false, words: undefined };
 };
 
-/** `22.1s` of Google's `RetryInfo`. */
-const retryAfterIn = ({ error }: Json): number | undefined => {
+/** `Please try again in 1.898s` of OpenAI. */
+const TRY_AGAIN = /\btry again in (\d{1,6}(?:\.\d{1,9})?)(m?)s\b/i;
+
+/** `22.1s` of Google's `RetryInfo`, or the wait that a message names. */
+const retryAfterIn = ({ error }: Json, [message = '']: string[]): number | undefined => {
   for (const detail of asArray(asRecord(error)?.details)) {
     const delay = asString(asRecord(detail)?.retryDelay) ?? '';
     if (/^\d{1,6}(?:\.\d{1,9})?s$/.test(delay)) return Number.parseFloat(delay);
   }
-  return undefined;
+  const [, wait, milli] = TRY_AGAIN.exec(message) ?? [];
+  return wait === undefined ? undefined : Number(wait) / (milli ? 1_000 : 1);
 };
 
 const interpret = (status: number, record: Json): ErrorMeaning => {
@@ -103,7 +107,7 @@ const interpret = (status: number, record: Json): ErrorMeaning => {
     kind: kindOf(status, texts),
     paths: rejectedPaths(innermost(record)),
     isAboutInput: isAboutInput(texts) || (status === RATE_LIMITED && exceedsLimitAlone(texts)),
-    retryAfterSeconds: retryAfterIn(record),
+    retryAfterSeconds: retryAfterIn(record, texts.messages),
     param: asString(asRecord(innermost(record).error)?.param),
     words,
   };
@@ -115,35 +119,54 @@ export const interpretErrorBody = (status: number, body: string): ErrorMeaning =
   return record ? interpret(status, record) : withoutRecord(status);
 };
 
-/** Error types of the vendors, and codes of failed responses, which have no type, with the status that they have outside of a 200 response. */
-const STATUS_OF_TYPE: Record<string, number> = {
-  invalid_request_error: 400,
-  BadRequestError: 400,
-  request_too_large: 413,
-  context_length_exceeded: 400,
-  invalid_prompt: 400,
+/**
+ * Types, codes and statuses that vendors and gateways name their errors by, with the HTTP status of the same error outside of a
+ * 200 response. In lower case and without underscores: spellings differ.
+ */
+const NAMES: [status: number, ...names: string[]][] = [
+  [400, 'invalidrequesterror', 'badrequesterror', 'contextlengthexceeded', 'invalidprompt'],
+  [400, 'invalidargument', 'failedprecondition', 'validationexception'],
+  [401, 'authenticationerror', 'unauthenticated'],
+  [402, 'billingerror'],
+  [403, 'permissionerror', 'permissiondenied', 'accessdeniedexception'],
+  [404, 'notfounderror', 'notfound', 'resourcenotfoundexception'],
+  [413, 'requesttoolarge'],
+  [RATE_LIMITED, 'ratelimiterror', 'ratelimitexceeded', 'ratelimited', 'ratelimitreached'],
+  [RATE_LIMITED, 'toomanyrequests', 'resourceexhausted', 'throttlingexception'],
+  [RATE_LIMITED, 'insufficientquota'],
+  [503, 'unavailable', 'serverisoverloaded', 'slowdown', 'serviceunavailableexception'],
+  [529, 'overloadederror'],
+];
+const STATUS_OF_NAME = new Map(
+  NAMES.flatMap(([status, ...names]) => names.map((name) => [name, status] as const)),
+);
+
+/** A number, its text or a name; the `valueOf` of an object may be anything. */
+const statusOf = (stated: unknown): number => {
+  if (typeof stated === 'number') return stated;
+  const text = asString(stated) ?? '';
+  return STATUS_OF_NAME.get(text.toLowerCase().replaceAll('_', '')) ?? Number(text);
 };
 
-/** A number or its text; the `valueOf` of an object may be anything. */
-const asNumber = (value: unknown): number =>
-  typeof value === 'object' ? Number.NaN : Number(value);
+/** Statuses that mean more than that the upstream failed. */
+const TELLING: readonly number[] = [...STATUS_OF_NAME.values(), ...REJECTING];
 
-/** The status that an error inside a 200 response would have had, if it rejects the request. */
-const rejectingStatus = (sent: Json): number | undefined => {
-  const error = asRecord(sent.error) ?? sent;
-  const named = [error.type, error.code].map((name) => STATUS_OF_TYPE[asString(name) ?? '']);
-  const stated = [error.code, error.status, ...named];
-  return stated.map(asNumber).find((status) => REJECTING.includes(status));
+/** The status that an error inside a 200 response would have had, if it means more than a failure of the upstream. */
+const statedStatus = (sent: Json): number | undefined => {
+  const { code, status, type, __type, error_type } = asRecord(sent.error) ?? sent;
+  return [code, status, type, __type, error_type]
+    .map(statusOf)
+    .find((each) => TELLING.includes(each));
 };
 
 /**
- * Interprets an error that a 200 response contains. One that rejects the request means what the same error means
- * with its status, e.g. a prompt that is too long; any other is a failure of the upstream.
+ * Interprets an error that a 200 response contains. One that rejects the request, or is about a limit, the load or the account,
+ * means what the same error means with its status; any other is a failure of the upstream.
  */
 export const interpretSentError = (
   sent: Json,
 ): Partial<ErrorMeaning> & Pick<ErrorMeaning, 'words'> & { status?: number } => {
-  const status = rejectingStatus(sent);
+  const status = statedStatus(sent);
   if (status !== undefined) return { status, ...interpret(status, sent) };
   const { messages, codes } = readTexts(sent);
   return { words: messages[0] ?? codes[0] };

@@ -57,7 +57,7 @@ export class UpstreamError extends Error {
   declare readonly difference?: ModelDifference | undefined;
   /** The provider's words as records and callers may see them, at most 200 characters. */
   declare readonly reason?: string | undefined;
-  /** The error that a 200 response contained, as it was sent. Private. */
+  /** The error that a 200 response contained, or what it was instead of a response, as it was sent. Private. */
   declare readonly sent?: Record<string, unknown> | undefined;
 
   constructor(
@@ -77,7 +77,7 @@ export class UpstreamError extends Error {
  * understood. @throws UpstreamError when a body or message of a 200 response reports a failure
  */
 export const assertNoError = (wire: Record<string, unknown>) => {
-  const isFlat = !wire.error && wire.type === 'error';
+  const isFlat = !wire.error && (wire.type === 'error' || wire.object === 'error');
   if (!isFlat && !wire.error) return;
   const sent = isFlat ? { error: wire } : wire;
   throw new UpstreamError('error-event', 'the upstream sent an error', { sent });

@@ -179,7 +179,7 @@ export const decodeResponse = (body: unknown, request: GenerationRequest, text?:
   const wire = asRecord(body);
   if (wire?.object !== 'response') {
     if (wire) assertNoError(wire);
-    throw new UpstreamError('malformed', 'not a response');
+    throw new UpstreamError('malformed', 'not a response', { sent: wire });
   }
   const { writer, read } = createEventReader(request);
   writer.start();

@@ -92,7 +92,7 @@ describe('a fault', () => {
 
   test.each([
     { status: 307, kind: 'redirect' },
-    { status: 304, kind: 'redirect' },
+    { status: 304, kind: 'status' },
     { status: 529, kind: 'status' },
     { status: 404, kind: 'unknown-model' },
     { status: 204, kind: 'malformed' },
