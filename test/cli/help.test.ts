@@ -44,7 +44,6 @@ test.each(Object.keys(COMMANDS))(
     if (code === 0) expect(JSON.parse(out)).toBeTypeOf('object');
     else expect(err).not.toBe('');
   },
-  60_000,
 );
 
 test('docs/admin.md has the exit codes of the code', () => {

@@ -56,7 +56,6 @@ describe('a burst on a key that each process has served before', () => {
       if (isFull)
         process.stdout.write(`${JSON.stringify({ ...cell, admitted, calls, mostOpen })}\n`);
     },
-    isFull ? 600_000 : 120_000,
   );
 
   const drawn = (seed: number): Burst => {

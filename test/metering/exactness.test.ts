@@ -105,7 +105,6 @@ describe('four processes on one table', () => {
       const expected = Array.from({ length: passed }, (_, n) => plan.rpm - 1 - n);
       expect(left.toSorted((a, b) => b - a)).toEqual(expected);
     },
-    300_000,
   );
 
   test('every denied caller gets the limits in the headers of the protocol', async () => {
@@ -225,7 +224,6 @@ describe('requests that fail among requests that are answered', () => {
       // The clock stands still, and a minute has 600 calls that cost no unit.
       await expect.poll(() => usageOf(fleet, key), { interval: 50 }).toEqual(used);
     },
-    300_000,
   );
 });
 

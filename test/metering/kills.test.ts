@@ -55,7 +55,6 @@ test.each(shapes(false))(
       if (isWhole) expect(used).toBe(1);
     }
   },
-  120_000,
 );
 
 test.each(shapes(true))(
@@ -82,5 +81,4 @@ test.each(shapes(true))(
       expect({ ...moment, ...usage }).toEqual({ ...moment, used: 1, reserved: 0 });
     }
   },
-  120_000,
 );

@@ -175,7 +175,6 @@ test.concurrent.each<[string, Answer]>([
     expect(code).toBe(1);
     expect(log).toContain('"event":"otlp_unavailable"');
   },
-  30_000,
 );
 
 test('a collector that answers slowly, or with what is not JSON, has taken the batch', async () => {
