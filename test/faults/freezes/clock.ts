@@ -10,9 +10,12 @@ export type FreezableClock = Clock & {
   advance(ms: number): void;
 };
 
-/** The timers of the router on the system's time, which can jump. */
+/** Mid-month: what is charged before a freeze of six hours and after it is of one period. */
+const START = Date.parse('2026-11-10T11:30:30Z');
+
+/** The timers of the router on the system's time from `START` on, which can jump. */
 export const createFreezableClock = (): FreezableClock => {
-  let wallAhead = 0;
+  let wallAhead = START - Date.now();
   let monotonicAhead = 0;
   const now = () => performance.now() + monotonicAhead;
   const alarms = new Set<{ at: number; ring: () => void }>();
