@@ -110,6 +110,8 @@ export const TOOL_HINTS = [
 ] as const;
 export const REQUEST_HINTS = [
   ...['user', 'safety_identifier', 'seed', 'service_tier', 'store', 'verbosity'],
+  /** Of reasoning on responses. */
+  'summary',
   /** Only where it is 1. */
   'n',
 ] as const;

@@ -646,8 +646,8 @@ const ROWS: Record<string, Row> = {
     isRejected: hasText('"summary"'),
     protocol: 'responses',
     fields: { reasoning: { effort: 'low', summary: 'auto' } },
-    sent: {},
-    dropped: 'reasoning.effort',
+    sent: { reasoning: { effort: 'low' } },
+    dropped: 'reasoning.summary',
   },
   "Anthropic's, of both a temperature and top_p": {
     words:

@@ -155,6 +155,11 @@ const RULES: Rule[] = [
   [/unsupported beta header:? (\S{1,80})/, betasWithout],
   [/unexpected value\(s\) (.{1,400}) for the anthropic-beta/, betasWithout],
   [/anthropic-version: (\d{4}-\d\d-\d\d) is not a valid version/, versionsWithout],
+  // OpenAI shows them to organizations that have proved who they are.
+  [
+    /must be verified to generate reasoning summaries/,
+    () => ({ member: 'hints', without: ['summary'] }),
+  ],
   // Bedrock.
   [/billing line is a reserved keyword/, () => ({ member: 'billingLine', is: false })],
   [

@@ -99,7 +99,7 @@ const REMOVABLE: Removable[] = [
   cap('max_completion_tokens', 'max_tokens'),
   field('reasoning_effort', NO_EFFORT, 'reasoning[_ .]?effort|effort|reasoning|thinking'),
   {
-    spelled: 'reasoning(?:\\.(?:effort|summary))?|summary',
+    spelled: 'reasoning(?!\\.summary)(?:\\.effort)?',
     differenceIn: ({ reasoning }) =>
       asRecord(reasoning)?.effort === undefined ? undefined : NO_EFFORT,
   },
@@ -122,7 +122,7 @@ const REMOVABLE: Removable[] = [
         : undefined,
   },
   ...REQUEST_HINTS.map((name) =>
-    own(name, { member: 'hints', without: [name] }, `(?:text\\.)?${anyCase(name)}`),
+    own(name, { member: 'hints', without: [name] }, `(?:(?:text|reasoning)\\.)?${anyCase(name)}`),
   ),
 ];
 

@@ -1,5 +1,5 @@
 import { withMarksFor } from '#late/crossing';
-import { omitUndefined } from '../../support/objects.ts';
+import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import { withEdits } from '../bytes/edits.ts';
 import { asArray, asRecord, type Json } from '../bytes/json.ts';
 import { knownFields, rejectedMembers, sessionKey } from '../cache/members.ts';
@@ -95,6 +95,23 @@ const encodeCap = (request: GenerationRequest, target: WireTarget): number | und
 export const mayReason = ({ effort }: Profile): boolean =>
   effort === undefined || effort.length > 0;
 
+/**
+ * The vendor shows reasoning only to who asks for a summary of it, so it is asked for where the caller's protocol would show
+ * thinking; of a model that is not known to reason only next to an effort.
+ */
+const summaryFor = (
+  { reasoning, extras: { protocol, fields } }: GenerationRequest,
+  effort: string | undefined,
+  { effort: levels = [] }: Profile,
+): unknown => {
+  if (protocol === NAME) return asRecord(asRecord(fields.echo)?.reasoning)?.summary;
+  const { mode, effort: stated } = reasoning ?? {};
+  const isWanted = mode === undefined ? stated !== undefined : mode !== 'disabled';
+  const isHidden = asRecord(fields.thinking)?.display === 'omitted';
+  const isKnown = effort === undefined ? levels.length > 0 : effort !== 'none';
+  return isWanted && !isHidden && isKnown ? 'auto' : undefined;
+};
+
 /** The router's own sentences, behind all else. */
 export const instructionItems = ({ instructions }: GenerationRequest): Json[] =>
   instructions ? [{ role: 'user', content: reminderOf(instructions.join('\n')) }] : [];
@@ -110,6 +127,7 @@ export const encodeRequest = (original: GenerationRequest, target: WireTarget): 
   const shared = sharedFor(NAME, request);
   const format = encodeFormat(request.responseFormat);
   const { effort } = request.reasoning ?? {};
+  const reasoning = omitUndefined({ effort, summary: summaryFor(original, effort, target) });
   const wire = omitUndefined({
     model: target.model,
     input: [...encodeInput(request), ...instructionItems(request)],
@@ -120,7 +138,7 @@ export const encodeRequest = (original: GenerationRequest, target: WireTarget): 
     temperature: request.temperature,
     top_p: request.topP,
     ...encodeToolFields(request),
-    reasoning: effort === undefined ? undefined : { effort },
+    reasoning: isEmpty(reasoning) ? undefined : reasoning,
     user: encodeUser(request),
     ...shared,
     ...(format && { text: { format, ...asRecord(shared.text) } }),
