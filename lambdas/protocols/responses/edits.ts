@@ -69,10 +69,21 @@ const reasoning = (item: Json, { request: { thinkingFrom } }: Context): Edit[] =
   return [own ? set(['encrypted_content'], own) : remove([])];
 };
 
+const without = (holder: Json, name: string): Edit[] => (name in holder ? [remove([name])] : []);
+
 const itemEdits = (item: Json, context: Context): Edit[] => {
-  if (item.type === 'reasoning') return reasoning(item, context);
-  // Of reasoning: any other reference is rejected.
-  return item.type === 'item_reference' ? [remove([])] : idEdits(item, 'call_id');
+  switch (item.type) {
+    case 'reasoning':
+      return reasoning(item, context);
+    // Of reasoning: any other reference is rejected.
+    case 'item_reference':
+      return [remove([])];
+    // The OpenAI SDK adds what it parsed to the items that its callers send back; strict providers reject it.
+    case 'message':
+      return insideEach(item, 'content', (part) => without(part, 'parsed'));
+    default:
+      return [...idEdits(item, 'call_id'), ...without(item, 'parsed_arguments')];
+  }
 };
 
 /** The router's own sentences are behind all else. */
