@@ -52,11 +52,25 @@ const reasonsIn = ({ details }: Json): string[] => [
   ...textIn(asRecord(details)?.error_code),
 ];
 
+/** Of a list of errors, which Cloudflare sends, the first one. */
+const errorIn = ({ error, detail, errors }: Json): Json => {
+  const details = asRecord(detail);
+  const known = [error, details?.error, details, asArray(errors)[0]];
+  return known.map(asRecord).find((each) => each !== undefined) ?? {};
+};
+
+/** `message` by the names of other servers: of AWS, Baidu and others in Asia, MiniMax. */
+const otherMessages = ({ Message, msg, error_msg, base_resp }: Json): unknown[] => [
+  ...[Message, msg, error_msg, asRecord(base_resp)?.status_msg],
+];
+
 const ownTexts = (record: Json): ProviderText => {
-  const error = asRecord(record.error) ?? asRecord(asRecord(record.detail)?.error) ?? {};
+  const error = errorIn(record);
+  const { message, error: flat, detail } = record;
   return {
     messages: [
-      ...[error.message, record.message, record.error, record.detail].flatMap(textIn),
+      ...[error.message, message, flat, detail, asRecord(detail)?.error].flatMap(textIn),
+      ...[...otherMessages(error), ...otherMessages(record)].flatMap(textIn),
       ...detailsIn(record).flatMap(detailText),
     ],
     codes: [
