@@ -3,6 +3,7 @@ import type { UpstreamProtocol } from '../protocols/protocol.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
 import { contextOverflow, invalidRequest } from '../support/errors.ts';
 import { mapOnce } from '../support/memo.ts';
+import { omitUndefined } from '../support/objects.ts';
 import type { Model, Target } from './catalog.ts';
 import { bytesOf, type RequestParts, TOKENS_PER_MEDIUM } from './request-parts.ts';
 
@@ -95,6 +96,10 @@ export const targetsFor = (
   if (able.length > 0) return able.map(({ target }) => target);
   const all = [...new Set(candidates.flatMap(({ missing }) => [...missing]))];
   const common = all.filter((name) => candidates.every(({ missing }) => missing.has(name)));
-  const names = (common.length > 0 ? common : all).map((name) => `'${name}'`);
-  throw invalidRequest(`The model '${id}' does not support ${names.join(', ')}.`);
+  const named = common.length > 0 ? common : all;
+  const names = named.map((name) => `'${name}'`).join(', ');
+  const [first] = named;
+  const fields = ['n', ...Object.keys(request.extras.fields)];
+  const param = fields.find((field) => field === first?.replace(' above 1', ''));
+  throw invalidRequest(`The model '${id}' does not support ${names}.`, omitUndefined({ param }));
 };

@@ -264,7 +264,8 @@ export const readAnswer = (
   sent: Sent,
 ): EventBatches => {
   const encoding = headers['content-encoding']?.trim().toLowerCase() || 'identity';
-  if (encoding !== 'identity') {
+  // Servers of Next.js say `none`, to keep a proxy from compressing the stream.
+  if (encoding !== 'identity' && encoding !== 'none') {
     throw new UpstreamError('malformed', `content-encoding ${encoding} was not requested`);
   }
   const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? 'is absent';

@@ -41,7 +41,7 @@ test('a caller who disconnects during the 101 of the upstream leaves no socket, 
   expect(await fleet.charged()).toBe(0);
 });
 
-test.each(['Identity', ' IDENTITY '])(
+test.each(['Identity', ' IDENTITY ', 'none'])(
   'a response whose content-encoding is %j is read as one without an encoding',
   async (encoding) => {
     const act: Act = (response) => {

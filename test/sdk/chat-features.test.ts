@@ -276,12 +276,12 @@ describe.each(readers)('a %s response', (form, read) => {
 const AUDIO_OUTPUT = { modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'mp3' } };
 test.each(
   ['messages', 'responses', 'gemini'].flatMap((target) => [
-    { target, fields: { n: 2 }, named: 'n above 1' },
-    { target, fields: AUDIO_OUTPUT, named: 'audio' },
+    { target, fields: { n: 2 }, named: 'n above 1', param: 'n' },
+    { target, fields: AUDIO_OUTPUT, named: 'audio', param: 'modalities' },
   ]),
 )(
   'a request for $named gets 400 that names the field where the only target speaks $target',
-  async ({ target, fields, named }) => {
+  async ({ target, fields, named, param }) => {
     const charged = await fleet.charged();
     const params = { model: `vendor/${target}`, messages: [user('hi')], ...fields } as Params;
     const error = await rejection<InstanceType<typeof OpenAI.APIError>>(
@@ -289,6 +289,7 @@ test.each(
     );
     expect(error.status).toBe(400);
     expect(error.message).toContain(named);
+    expect(error.param).toBe(param);
     expect(await fleet.charged()).toBe(charged);
   },
 );
