@@ -33,6 +33,10 @@ const estimateOutput = ({
 const isCounted = ({ billing, inputTokens, outputTokens }: Partial<Usage> = {}): boolean =>
   billing?.compactions !== undefined || Boolean(inputTokens && outputTokens);
 
+/** Whether an upstream has counted anything that it bills: a prompt, or uses of tools. */
+const isBegun = ({ billing, inputTokens }: Partial<Usage> = {}): boolean =>
+  inputTokens !== undefined || billing?.uses !== undefined;
+
 /** Fills in usage that the upstream did not report: every protocol requires it, and so does a price. */
 export const completeUsage = (
   usage: Partial<Usage> | undefined,
@@ -79,7 +83,7 @@ const NOTHING: Pick<Bill, 'usage' | 'cost'> = {
 /** Undefined for an attempt that generated nothing. */
 export const billOf = (used: Used, { model, startedAt, ...parts }: BillParts): Bill | undefined => {
   const { target, usage: reported, characters, isFinal, repeatedNanos } = used;
-  if (!isFinal && reported === undefined && characters === 0) {
+  if (!isFinal && !isBegun(reported) && characters === 0) {
     if (repeatedNanos === undefined) return undefined;
     return { ...NOTHING, cost: withRepeats(NOTHING.cost, used), isEstimated: true };
   }

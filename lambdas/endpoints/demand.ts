@@ -10,14 +10,27 @@ import { type CheckedCall, estimateOn } from './check-call.ts';
 /** Uses of a tool that the upstream runs, if the request does not bound them. */
 const USES = 10;
 /** Tools that upstreams run and bill by use. */
-const BILLED = /^(web_search|code_execution|advisor|code_interpreter|file_search|image_generation)/;
+const BILLED =
+  /^(?:openrouter:)?(web_search|code_execution|advisor|code_interpreter|file_search|image_generation)/;
+/** Members of a request that have the same billed, with most uses. */
+const MEMBERS: [member: string, use: string, most: number][] = [
+  ['web_search_options', 'web_search', USES],
+  ['fallbacks', 'fallback', 1],
+];
 
-const usesIn = ({ tools = [] }: GenerationRequest): Record<string, number> => {
+/** Members are sent to targets of the caller's protocol only. */
+const usesIn = ({ tools = [], extras }: GenerationRequest, target: Target) => {
   const uses: Record<string, number> = {};
+  const add = (name: string, most: number) => {
+    uses[name] = (uses[name] ?? 0) + most;
+  };
   for (const tool of tools) {
     if (!('native' in tool)) continue;
     const [, name] = BILLED.exec(String(tool.value.type)) ?? [];
-    if (name !== undefined) uses[name] = (uses[name] ?? 0) + (Number(tool.value.max_uses) || USES);
+    if (name !== undefined) add(name, Number(tool.value.max_uses) || USES);
+  }
+  if (extras.protocol === target.protocol) {
+    for (const [member, name, most] of MEMBERS) if (extras.fields[member]) add(name, most);
   }
   return uses;
 };
@@ -43,7 +56,7 @@ const demandOf = (
     tokens: estimateOn(prompt, target),
     writesLong: writesLong || target.profile?.cacheMarks === '1h',
     kinds: hasAudio(request) ? ['input_audio'] : [],
-    uses: usesIn(request),
+    uses: usesIn(request, target),
     services: [text(service_tier), text(speed)].flatMap((value) => value ?? []),
     geo: text(inference_geo),
   };

@@ -12,7 +12,6 @@ import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { EventBatches, Upstream } from '../upstreams/upstream.ts';
 import { answerEvents } from './answer-events.ts';
-import type { Counts } from './bill.ts';
 import { type CallBudget, createCallBudget } from './call-budget.ts';
 import type { Tried } from './call-record.ts';
 import type { Cancellations } from './cancellations.ts';
@@ -102,20 +101,6 @@ const createReport = ({ call, model }: CheckedCall, log: Log) => {
   };
 };
 
-/** Notes the counts that a response begins with: they are billed also if it breaks off before its first content. */
-const notingStart = (batches: EventBatches, used: Counts): EventBatches => {
-  const { next } = batches;
-  return Object.assign(batches, {
-    next: async () => {
-      const first = await next.call(batches);
-      batches.next = next;
-      const start = first.value?.find(({ type }) => type === 'start');
-      if (start?.type === 'start') used.usage = start.usage;
-      return first;
-    },
-  });
-};
-
 /** The attempts of a call, and what may keep them from being made. */
 type Attempts = {
   tried: Tried[];
@@ -155,7 +140,7 @@ export const createFetchAnswer = (parts: {
     const sinceStart = () => clock.now() - call.startedAt;
     const openOn = (candidate: Target) => {
       const attempt = begin(tried, candidate, sinceStart());
-      const opened = upstream.open({
+      return upstream.open({
         request: { ...request, thinkingFrom: originOf(candidate) },
         target: candidate,
         projectId: call.caller.projectId,
@@ -175,7 +160,6 @@ export const createFetchAnswer = (parts: {
         traceparent: passesTraceparent ? call.traceparent : undefined,
         onRepeat: fuse && (() => fuse.repeat(tried)),
       });
-      return opened.then((batches) => notingStart(batches, attempt));
     };
     const attempt = fuse
       ? (target: Target) => fuse.attempt(target, tried).then(() => openOn(target))

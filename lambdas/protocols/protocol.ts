@@ -3,7 +3,13 @@ import type { Shape } from './bytes/edits.ts';
 import type { Json } from './bytes/json.ts';
 import type { Edit } from './bytes/splice.ts';
 import type { Marking } from './cache/members.ts';
-import type { Generation, GenerationEvent, GenerationRequest, ResponseMeta } from './generation.ts';
+import type {
+  Generation,
+  GenerationEvent,
+  GenerationRequest,
+  ResponseMeta,
+  Usage,
+} from './generation.ts';
 import type { Profile } from './profile.ts';
 import type { CallerProtocolName, ProtocolName, UpstreamProtocolName } from './protocol-name.ts';
 import type { SseMessage } from './streams/sse.ts';
@@ -50,6 +56,8 @@ export const wireTargetOf = (target: CatalogTarget, maxOutputTokens: number): Wi
 export type StreamDecoder = {
   /** Whether a finish reason has been read: usage may follow, and the upstream's goodbye. */
   hasReason(): boolean;
+  /** What the upstream has counted so far: it grows, and is billed also if the stream breaks off. */
+  known?: Partial<Usage>;
   /** @throws UpstreamError when the upstream reports a failure or breaks its protocol. */
   push(message: { event?: string; data: string }): GenerationEvent[];
   /** Call when the upstream closes. @throws UpstreamError unless the generation has finished. */

@@ -21,8 +21,6 @@ type BodyReader = {
   push(chunk: Uint8Array): GenerationEvent[];
   /** The bytes ended: returns the events of a last message that is not terminated. */
   flush(): GenerationEvent[];
-  /** @throws the error that followed the events which were returned */
-  assertSound(): void;
   /** Called after `flush` unless that finished the response. @throws UpstreamError if it is incomplete */
   end(): GenerationEvent[];
   /** Whether the body contains its own end, so that a connection error after it does not matter. */
@@ -88,14 +86,17 @@ const addJoined: Add = (events, event) => {
 };
 
 const createStreamReader = (
-  { protocol, request }: UpstreamCall,
+  { protocol, request, heard }: UpstreamCall,
   meter: AnswerMeter,
 ): BodyReader => {
-  const decoder = withFrame(protocol.streamDecoder(request));
+  const plain = protocol.streamDecoder(request);
+  if (heard) heard.usage = plain.known;
+  const decoder = withFrame(plain);
   const stream = createSseReader();
   const add = request.stream ? addEach : addJoined;
   // Loops, since `flatMap` takes several times as long for the one or two events of a message.
-  const decodeInto = (decoded: GenerationEvent[], messages: SseEvent[]): GenerationEvent[] => {
+  const decode = (messages: SseEvent[]): GenerationEvent[] => {
+    const decoded: GenerationEvent[] = [];
     for (const message of messages) {
       meter.message(message.data);
       for (const event of decoder.push(message)) add(decoded, event);
@@ -103,20 +104,6 @@ const createStreamReader = (
       if (isFinished(decoded)) break;
     }
     return decoded;
-  };
-  let failed: { error: unknown } | undefined;
-  const decode = (messages: SseEvent[]): GenerationEvent[] => {
-    const decoded: GenerationEvent[] = [];
-    try {
-      return decodeInto(decoded, messages);
-    } catch (error) {
-      // The counts that a response begins with are billed, also if an error is in the same chunk.
-      const content = decoded.findIndex(isContent);
-      const before = content === -1 ? decoded : decoded.slice(0, content);
-      if (before.length === 0) throw error;
-      failed = { error };
-      return before;
-    }
   };
   let unfinishedBytes = 0;
   return {
@@ -131,9 +118,6 @@ const createStreamReader = (
       return decode(messages);
     },
     flush: () => decode(stream.end()),
-    assertSound: () => {
-      if (failed) throw failed.error;
-    },
     end: () => decoder.end(),
     endsItself: true,
     hasReason: decoder.hasReason,
@@ -152,7 +136,6 @@ const createJsonReader = ({ protocol, request }: UpstreamCall): BodyReader => {
       return [];
     },
     flush: () => [],
-    assertSound: () => {},
     end: () => {
       const text = read();
       return protocol.decodeResponse(parseUpstreamText(text), request, text);
@@ -235,7 +218,6 @@ async function* readStream(chunks: Chunks, { reader, meter, sent }: ReadOptions)
       if (next.done) break;
       const events = reader.push(next.value);
       yield within(events);
-      reader.assertSound();
       meter.assertLeft();
       // Not every upstream closes the connection after its last event.
       if (isFinished(events)) return;
@@ -243,7 +225,6 @@ async function* readStream(chunks: Chunks, { reader, meter, sent }: ReadOptions)
     if (broken && !reader.endsItself) throw broken.error;
     const rest = reader.flush();
     if (rest.length > 0) yield within(rest);
-    reader.assertSound();
     meter.assertLeft();
     if (!isFinished(rest)) yield within(reader.end());
     meter.assertLeft();

@@ -1,6 +1,6 @@
 import type { Target } from '../catalog/catalog.ts';
 import type { JsonSource } from '../protocols/bytes/json.ts';
-import type { GenerationEvent, GenerationRequest } from '../protocols/generation.ts';
+import type { GenerationEvent, GenerationRequest, Usage } from '../protocols/generation.ts';
 import type { UpstreamProtocol } from '../protocols/protocol.ts';
 import type { ProviderLimit } from '../protocols/provider-limits.ts';
 
@@ -24,8 +24,8 @@ export type UpstreamCall = {
   projectId?: string | undefined;
   /** Gets the target in each form before it is called so. @throws UpstreamError if it must not be */
   onForm?: ((target: Target) => void) | undefined;
-  /** Gets what the last response states of the provider's limits. */
-  heard?: { limits?: ProviderLimit[] } | undefined;
+  /** Gets what the last response states of the provider's limits, and what its stream has counted so far. */
+  heard?: { limits?: ProviderLimit[]; usage?: Partial<Usage> | undefined } | undefined;
   /** The target's protocol. */
   protocol: UpstreamProtocol;
   /** The caller's body: what it shares with the upstream's is copied from a large one. */

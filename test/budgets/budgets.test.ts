@@ -154,6 +154,41 @@ describe('a budget of a project', () => {
     expect(search.message).toContain('web_search');
   });
 
+  test.each([
+    ['searches of chat', '/v1/chat/completions', { web_search_options: {} }, 'web_search'],
+    ['responses of another model', '/v1/messages', { fallbacks: [{ model: 'x' }] }, 'fallback'],
+  ] as const)(
+    'a budget rejects %s without a price that a member of the request asks for',
+    async (_, route, members, name) => {
+      const { key } = await underBudget(1);
+      const model = route === '/v1/messages' ? 'test/messages' : 'test/chat';
+      const failure = await failureOf(await lab.ask({ key, route, model, members }));
+      expect(failure).toMatchObject({ status: 400, code: 'budget_unpriced' });
+      expect(failure.message).toContain(name);
+    },
+  );
+
+  test('a budget rejects no member that its target does not get', async () => {
+    const { key } = await underBudget(1);
+    const members = { fallbacks: [{ model: 'x' }] };
+    expect((await read(await lab.ask({ key, model: 'test/chat', members }))).status).toBe(200);
+  });
+
+  test('a budget holds ten searches that a member of chat asks for', async () => {
+    const { key } = await underBudget(0.1);
+    const ask = (members: object) =>
+      lab.ask({
+        key,
+        route: ROUTES[0],
+        model: 'test/searching',
+        maxTokens: 100,
+        members: { ...members },
+      });
+    expect((await read(await ask({}))).status).toBe(200);
+    const failure = await failureOf(await ask({ web_search_options: {} }));
+    expect(failure).toMatchObject({ status: 402, code: 'budget_too_small' });
+  });
+
   test('a budget is shared by the keys of the project, and a new key is under it', async () => {
     const { id, keys, path } = await underBudget(0.06, 3);
     const created = await lab.admin(`/projects/${id}/keys`, { plan: 'plan' });

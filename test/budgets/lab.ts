@@ -21,6 +21,8 @@ export const modelsAt = (url: string): Model[] => {
       profile: { cacheMarks: 'off' },
       ...extra,
     });
+  const [version] = PRICES.versions;
+  const searching = { ...PRICES, versions: [{ from: '', ...version, uses: { web_search: 0.01 } }] };
   const unpriced = { ...PRICES, versions: [{ from: '2026-01-01', input: 5, output: null }] };
   return [
     modelOn([target('chat')], { id: 'test/chat' }),
@@ -35,6 +37,7 @@ export const modelsAt = (url: string): Model[] => {
     modelOn([target('messages', { upstream: 'unpriced', prices: unpriced })], {
       id: 'test/unpriced',
     }),
+    modelOn([target('chat', { prices: searching })], { id: 'test/searching' }),
   ];
 };
 

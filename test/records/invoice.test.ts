@@ -9,7 +9,11 @@ import { post, startWatched } from '../support/local.ts';
 const CLAUDE = {
   ...{ from: '2026-01-01', input: 5, output: 25, cache_read: 0.5 },
   ...{ cache_write_5m: 6.25, cache_write_1h: 10 },
-  ...{ uses: { web_search: 0.01 }, service: { fast: 2, priority: null }, geo: { us: 1.1 } },
+  ...{
+    uses: { web_search: 0.01 },
+    service: { fast: 2, flex: 0.5, priority: null },
+    geo: { us: 1.1 },
+  },
 };
 const GPT = {
   ...{ from: '2026-01-01', input: 5, output: 25, cache_read: 0.5, cache_write_30m: 6.25 },
@@ -181,6 +185,24 @@ const CASES: Case[] = [
     usd: 0.17625,
   },
   {
+    name: 'tokens that a gateway states as written for an hour',
+    protocol: 'chat',
+    billing: {
+      usage: {
+        ...{ prompt_tokens: 100_000, completion_tokens: 500 },
+        cache_creation_input_tokens: 19_000,
+        prompt_tokens_details: {
+          ...{ cached_tokens: 80_000, cache_creation_tokens: 19_000 },
+          cache_creation_token_details: {
+            ...{ ephemeral_5m_input_tokens: 10_000, ephemeral_1h_input_tokens: 9_000 },
+          },
+        },
+      },
+    },
+    usd: 0.005 + 0.04 + 0.0625 + 0.045 + 0.0125,
+    incomplete: ['cache_write_1h'],
+  },
+  {
     name: 'a prompt above the threshold',
     protocol: 'chat',
     billing: { usage: { prompt_tokens: 300_000, completion_tokens: 500 } },
@@ -258,6 +280,70 @@ const CASES: Case[] = [
     },
     usd: 0.0175,
     incomplete: ['google_maps'],
+  },
+  {
+    name: 'searches of Gemini for pages and images, whose results are in the prompt and free',
+    protocol: 'gemini',
+    billing: {
+      usage: { ...GROUNDED.usage, toolUsePromptTokenCount: 18_329 },
+      modelVersion: 'gemini-3.5-flash',
+      beside: { groundingMetadata: { webSearchQueries: ['a'], imageSearchQueries: ['b'] } },
+    },
+    usd: 0.0375,
+  },
+  {
+    name: 'a page of the prompt that Gemini reads',
+    protocol: 'gemini',
+    billing: {
+      usage: { ...GROUNDED.usage, toolUsePromptTokenCount: 10_000 },
+      beside: { urlContextMetadata: { urlMetadata: [] } },
+    },
+    usd: 0.0175 + 0.05,
+  },
+  {
+    name: 'a page of the prompt that Gemini reads next to a search',
+    protocol: 'gemini',
+    billing: {
+      usage: { ...GROUNDED.usage, toolUsePromptTokenCount: 10_000 },
+      beside: {
+        ...{ urlContextMetadata: {}, groundingMetadata: { webSearchQueries: ['a'] } },
+      },
+    },
+    usd: 0.0275 + 0.05,
+  },
+  {
+    name: 'audio that a Gemini reads from its cache, next to a text',
+    protocol: 'gemini',
+    billing: {
+      usage: {
+        ...{ promptTokenCount: 2_000, cachedContentTokenCount: 1_000, candidatesTokenCount: 500 },
+        promptTokensDetails: [
+          { modality: 'TEXT', tokenCount: 1_000 },
+          { modality: 'AUDIO', tokenCount: 1_000 },
+        ],
+        cacheTokensDetails: [{ modality: 'AUDIO', tokenCount: 1_000 }],
+      },
+    },
+    usd: 0.0005 + 0.0175,
+  },
+  {
+    name: 'a response of Gemini in the tier flex',
+    protocol: 'gemini',
+    billing: { usage: { ...GROUNDED.usage, serviceTier: 'flex' } },
+    usd: 0.0175 / 2,
+  },
+  {
+    name: 'a response of Gemini on Vertex in the tier priority',
+    protocol: 'gemini',
+    billing: { usage: { ...GROUNDED.usage, trafficType: 'ON_DEMAND_PRIORITY' } },
+    usd: 0.0175,
+    incomplete: ['service_tier:priority'],
+  },
+  {
+    name: 'a response of Gemini on Vertex in its usual tier',
+    protocol: 'gemini',
+    billing: { usage: { ...GROUNDED.usage, trafficType: 'ON_DEMAND' } },
+    usd: 0.0175,
   },
   {
     name: 'searches of a model that searches',
@@ -392,6 +478,69 @@ const CASES: Case[] = [
     usd: 0.0005 + 0.025 + 0.000_25,
     source: 'estimated',
   },
+  {
+    name: 'a response that breaks off after its last running counts, which have the tokens of hidden reasoning',
+    protocol: 'chat',
+    billing: {
+      first: { prompt_tokens: 50_100, completion_tokens: 1 },
+      running: { prompt_tokens: 50_100, completion_tokens: 600 },
+      ending: 'reset',
+    },
+    usd: 0.2505 + 0.015,
+    source: 'estimated',
+  },
+  {
+    name: 'a response that breaks off in the tier flex',
+    protocol: 'chat',
+    billing: {
+      first: { prompt_tokens: 50_100, completion_tokens: 1 },
+      besideFirst: { service_tier: 'flex' },
+      ending: 'reset',
+    },
+    usd: (0.2505 + 0.000_25) / 2,
+    source: 'estimated',
+  },
+  {
+    name: 'a message that breaks off after a ping and two searches, of which one failed',
+    protocol: 'messages',
+    billing: {
+      ...{ first: { input_tokens: 50_100, output_tokens: 1 }, pings: true },
+      before: [
+        { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} },
+        { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] },
+        {
+          ...{ type: 'web_search_tool_result', tool_use_id: 'srvtoolu_2' },
+          content: { type: 'web_search_tool_result_error', error_code: 'unavailable' },
+        },
+      ],
+      ending: 'reset',
+    },
+    usd: 0.2505 + 0.000_25 + 0.01,
+    source: 'estimated',
+  },
+  {
+    name: 'a message that breaks off after a search and before its text',
+    protocol: 'messages',
+    billing: {
+      first: { input_tokens: 50_100, output_tokens: 1 },
+      before: [{ type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] }],
+      ending: 'reset-before-content',
+    },
+    usd: 0.2505 + 0.000_025 + 0.01,
+    source: 'estimated',
+  },
+  {
+    name: 'a response of Gemini that breaks off after a search',
+    protocol: 'gemini',
+    billing: {
+      first: { promptTokenCount: 50_100, candidatesTokenCount: 1 },
+      besideFirst: { groundingMetadata: { webSearchQueries: ['a'] } },
+      modelVersion: 'gemini-3.5-flash',
+      ending: 'reset',
+    },
+    usd: 0.2505 + 0.000_25 + 0.01,
+    source: 'estimated',
+  },
 ];
 
 const FIRST_BREAKS: Billing = {
@@ -402,6 +551,15 @@ const FIRST_ERRS: Billing = { ...FIRST_BREAKS, ending: 'error-before-content' };
 const SERVES: Billing = {
   first: { input_tokens: 5_100, output_tokens: 1 },
   usage: { output_tokens },
+};
+/** A response that states its tier first, searches, and breaks off without any counts. */
+const SEARCHES: Billing = {
+  besideFirst: { service_tier: 'flex' },
+  before: [
+    { id: 'ws_1', type: 'web_search_call', status: 'completed', action: { type: 'search' } },
+    { id: 'ws_2', type: 'web_search_call', status: 'completed', action: { type: 'open_page' } },
+  ],
+  ending: 'reset',
 };
 const STALLS: Billing = { first: { input_tokens: 50_100, output_tokens: 1 }, ending: 'stall' };
 
@@ -434,6 +592,7 @@ beforeAll(async () => {
       'first-breaks': FIRST_BREAKS,
       'first-errs': FIRST_ERRS,
       serves: SERVES,
+      searches: SEARCHES,
       stalls: STALLS,
     },
   });
@@ -468,6 +627,7 @@ beforeAll(async () => {
         targetOf('serves', 'messages', 'second'),
       ]),
       modelOf('stalls', [targetOf('stalls', 'messages')]),
+      modelOf('searches', [targetOf('searches', 'responses')]),
     ]),
   });
 });
@@ -513,6 +673,14 @@ describe('the cost of a request', () => {
     expect(attempts).toMatchObject([{ error, cost_usd: 0.0255 + 0.000_025 }, {}]);
     expect(usage.cost_usd).toBeCloseTo(0.0255 + 0.000_025 + 0.0255 + 0.0125, 9);
     expect(cost_source).toBe('estimated');
+  });
+
+  test('of a response that breaks off without counts has the searches that ended and the factor of its tier', async () => {
+    const { cost_source, cost_by_kind } = await ask('searches');
+    expect(cost_source).toBe('estimated');
+    expect(cost_by_kind.web_search).toEqual({ quantity: 1, cost_usd: 0.01 });
+    const { quantity = 0, cost_usd = 0 } = cost_by_kind.output ?? {};
+    expect([quantity, cost_usd]).toEqual([10, 10 * 12.5e-6]);
   });
 
   test('of a stream that its caller leaves is the input and what was sent', async () => {

@@ -13,6 +13,14 @@ export type Billing = {
   usage?: Json;
   /** Members of a response of chat or Responses beside its usage; of the candidate of a Gemini. */
   beside?: Json;
+  /** Blocks of a message, or items of Responses, that end before the text. */
+  before?: Json[];
+  /** Members of the first chunk beside its usage; of its candidate, of a Gemini. */
+  besideFirst?: Json;
+  /** Counts of a chunk of chat between the text and the end. */
+  running?: Json;
+  /** Ping before the start of a message. */
+  pings?: true;
   /** The model that a Gemini says it is. */
   modelVersion?: string;
   /** A provider of chat or Gemini that does not stream. */
@@ -21,89 +29,121 @@ export type Billing = {
   ending?: 'stall' | 'reset' | 'reset-before-content' | 'error-before-content';
 };
 
-const messageOf = ({ first = {}, usage = {} }: Billing): Event[] => [
-  { type: 'message_start', message: { type: 'message', usage: { ...first } } },
-  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-  {
-    ...{ type: 'content_block_delta', index: 0 },
-    delta: { type: 'text_delta', text: 'Forty characters of text, word for word.' },
-  },
-  { type: 'content_block_stop', index: 0 },
-  { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage },
-  { type: 'message_stop' },
+/** A stream up to its text, the text, and what follows. */
+type Stream<Message> = [start: Message[], text: Message[], end: Message[]];
+
+const TEXT = 'Forty characters of text, word for word.';
+
+const blockOf = (content_block: Json, index: number): Event[] => [
+  { type: 'content_block_start', index, content_block },
+  { type: 'content_block_stop', index },
 ];
 
-const chunksOf = ({ first, usage, beside }: Billing): Json[] => [
-  {
-    usage: first,
-    choices: [
+const messageOf = ({ first, usage = {}, before = [], pings }: Billing): Stream<Event> => {
+  const { length: index } = before;
+  return [
+    [
+      ...(pings ? [{ type: 'ping' }] : []),
+      { type: 'message_start', message: { type: 'message', usage: { ...first } } },
+      ...before.flatMap(blockOf),
+    ],
+    [
+      { type: 'content_block_start', index, content_block: { type: 'text', text: '' } },
+      { type: 'content_block_delta', index, delta: { type: 'text_delta', text: TEXT } },
+    ],
+    [
+      { type: 'content_block_stop', index },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage },
+      { type: 'message_stop' },
+    ],
+  ];
+};
+
+const chunksOf = ({ first, besideFirst, running, usage, beside }: Billing): Stream<Json> => {
+  const delta = { role: 'assistant', content: TEXT };
+  const choices = [{ index: 0, delta, finish_reason: null }];
+  const more = [{ index: 0, delta: {}, finish_reason: null }];
+  return [
+    [],
+    [
+      { usage: first, choices, ...besideFirst },
+      ...(running ? [{ usage: running, choices: more }] : []),
+    ],
+    [{ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage, ...beside }],
+  ];
+};
+
+const geminiOf = (billing: Billing): Stream<Json> => {
+  const { first, besideFirst, usage, beside, modelVersion } = billing;
+  const content = { role: 'model', parts: [{ text: TEXT }] };
+  return [
+    [],
+    [{ candidates: [{ content, ...besideFirst }], usageMetadata: first, modelVersion }],
+    [{ candidates: [{ finishReason: 'STOP', ...beside }], usageMetadata: usage }],
+  ];
+};
+
+const responseOf = ({ usage, before = [], besideFirst, beside }: Billing): Stream<Json> => {
+  const part = { type: 'output_text', text: TEXT, annotations: [] };
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed' };
+  const { length: output_index } = before;
+  const at = { item_id: 'msg_1', output_index, content_index: 0 };
+  const response = { id: 'resp_1', status: 'in_progress', output: [], ...besideFirst };
+  return [
+    [
+      { type: 'response.created', response },
+      ...before.flatMap((item, index) => [
+        { type: 'response.output_item.added', output_index: index, item },
+        { type: 'response.output_item.done', output_index: index, item },
+      ]),
+    ],
+    [
+      { type: 'response.output_item.added', output_index, item: { ...message, content: [] } },
+      { type: 'response.content_part.added', ...at, part: { ...part, text: '' } },
+      { type: 'response.output_text.delta', ...at, delta: TEXT },
+    ],
+    [
+      { type: 'response.output_text.done', ...at, text: TEXT },
+      { type: 'response.content_part.done', ...at, part },
+      { type: 'response.output_item.done', output_index, item: { ...message, content: [part] } },
       {
-        index: 0,
-        delta: { role: 'assistant', content: 'Forty characters of text, word for word.' },
-        finish_reason: null,
+        type: 'response.completed',
+        response: { id: 'resp_1', status: 'completed', usage, ...beside },
       },
     ],
-  },
-  { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage, ...beside },
-];
-
-const geminiOf = ({ first, usage, beside, modelVersion }: Billing): Json[] => {
-  const parts = [{ text: 'Forty characters of text, word for word.' }];
-  return [
-    { candidates: [{ content: { role: 'model', parts } }], usageMetadata: first, modelVersion },
-    { candidates: [{ finishReason: 'STOP', ...beside }], usageMetadata: usage },
   ];
 };
-
-const responseOf = ({ usage, beside }: Billing): Json[] => {
-  const text = 'Forty characters of text, word for word.';
-  const part = { type: 'output_text', text, annotations: [] };
-  const message = { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed' };
-  const at = { item_id: 'msg_1', output_index: 0, content_index: 0 };
-  return [
-    { type: 'response.created', response: { id: 'resp_1', status: 'in_progress', output: [] } },
-    { type: 'response.output_item.added', output_index: 0, item: { ...message, content: [] } },
-    { type: 'response.content_part.added', ...at, part: { ...part, text: '' } },
-    { type: 'response.output_text.delta', ...at, delta: text },
-    { type: 'response.output_text.done', ...at, text },
-    { type: 'response.content_part.done', ...at, part },
-    { type: 'response.output_item.done', output_index: 0, item: { ...message, content: [part] } },
-    {
-      type: 'response.completed',
-      response: { id: 'resp_1', status: 'completed', usage, ...beside },
-    },
-  ];
-};
-
-/** Events that are sent before a response breaks off. */
-const SENT_BEFORE = { stall: 3, reset: 3, 'reset-before-content': 1, 'error-before-content': 1 };
 
 const ERROR: Event = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
 
-/** A response up to its end, or to where it breaks off. */
+/** What is sent of a stream, up to its end or to where it breaks off. */
+const sentOf = <Message>([start, text, end]: Stream<Message>, { ending }: Billing): Message[] => {
+  if (ending === undefined) return [...start, ...text, ...end];
+  return ending.endsWith('before-content') ? start : [...start, ...text];
+};
+
 const textOf = (path: string, billing: Billing): string => {
-  const sent = billing.ending && SENT_BEFORE[billing.ending];
-  const last = billing.ending === 'error-before-content' ? [ERROR] : [];
+  const { ending } = billing;
   if (path.includes('/messages'))
-    return messagesWire([...messageOf(billing).slice(0, sent), ...last]);
-  if (path.includes('/responses')) return chatWire(responseOf(billing), '');
-  if (path.includes(':stream'))
-    return chatWire(geminiOf(billing).slice(0, sent === undefined ? 2 : 1), '');
-  return sent === undefined
-    ? chatWire(chunksOf(billing))
-    : chatWire(chunksOf(billing).slice(0, 1), '');
+    return messagesWire([
+      ...sentOf(messageOf(billing), billing),
+      ...(ending === 'error-before-content' ? [ERROR] : []),
+    ]);
+  if (path.includes('/responses')) return chatWire(sentOf(responseOf(billing), billing), '');
+  if (path.includes(':stream')) return chatWire(sentOf(geminiOf(billing), billing), '');
+  const chunks = sentOf(chunksOf(billing), billing);
+  return ending === undefined ? chatWire(chunks) : chatWire(chunks, '');
 };
 
 /** A whole response of chat or Gemini. */
 const wholeOf = (path: string, { usage, beside, modelVersion }: Billing): Json => {
-  const text = 'Forty characters of text, word for word.';
-  const content = { role: 'model', parts: [{ text }] };
+  const content = { role: 'model', parts: [{ text: TEXT }] };
   if (path.includes('/models/'))
     return {
       ...{ candidates: [{ content, finishReason: 'STOP', ...beside }], modelVersion },
       usageMetadata: usage,
     };
-  const message = { role: 'assistant', content: text };
+  const message = { role: 'assistant', content: TEXT };
   return { choices: [{ index: 0, message, finish_reason: 'stop' }], usage, ...beside };
 };
 

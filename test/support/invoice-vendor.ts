@@ -70,8 +70,10 @@ const drawClaude = (random: Random, ending: Ending) => {
     ...{ isFast: random.chance(0.06), isUs: random.chance(0.1) },
     sent,
     output: isWhole ? sent + random.between(0, 2_000) : Math.max(1, sent),
+    // Billed are those whose results were sent.
+    searches: isWhole || hasText ? maybe(0.15, 5) : 0,
+    failedSearches: maybe(0.05, 2),
     // They are in the last counts only.
-    searches: isWhole ? maybe(0.1, 5) : 0,
     runs: isWhole ? maybe(0.05, 3) : 0,
     /** Tokens of a conversation that was shortened before. */
     compacted: isWhole ? maybe(0.1, 200_000) : 0,
@@ -88,6 +90,20 @@ const claudeUsage = ({ fresh, read, short, long, tier, isFast, isUs }: Claude) =
   ...(isUs && { inference_geo: 'us' }),
 });
 
+const FAILED = { type: 'web_search_tool_result_error', error_code: 'unavailable' };
+
+/** Blocks of the results of searches, each in one event and its end. */
+const resultsOf = ({ searches, failedSearches }: Claude) =>
+  Array.from({ length: searches + failedSearches }, (_, index) => {
+    const content = index < failedSearches ? FAILED : [];
+    const tool_use_id = `srvtoolu_${index}`;
+    const content_block = { type: 'web_search_tool_result', tool_use_id, content };
+    return [
+      { type: 'content_block_start', index, content_block },
+      { type: 'content_block_stop', index },
+    ];
+  }).flat();
+
 const claudeEvents = (drawn: Claude, ending: Ending): string[] => {
   const { sent, output, searches, runs, compacted } = drawn;
   const end = {
@@ -102,13 +118,16 @@ const claudeEvents = (drawn: Claude, ending: Ending): string[] => {
   };
   const words = TOKEN.repeat(sent);
   const text = ending === 'stall' ? LEAVE_AT + words.slice(LEAVE_AT.length) : words;
+  const results = resultsOf(drawn);
+  const index = results.length / 2;
   const head = [
     { type: 'message_start', message: { type: 'message', usage: claudeUsage(drawn) } },
-    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } },
+    ...results,
+    { type: 'content_block_start', index, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index, delta: { type: 'text_delta', text } },
   ];
   const tail = [
-    { type: 'content_block_stop', index: 0 },
+    { type: 'content_block_stop', index },
     { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: end },
     { type: 'message_stop' },
   ];

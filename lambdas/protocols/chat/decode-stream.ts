@@ -125,20 +125,22 @@ export const createChoices = (request: GenerationRequest): ChoicesReader => {
 /** @throws UpstreamError on `push` or `end` if the upstream fails, breaks its protocol or ends early. */
 export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const choices = createChoices(request);
+  const known: Partial<Usage> = {};
   let usage: Usage | undefined;
-  let tier: unknown;
 
   const read = (chunk: Json): void => {
-    // Usage comes on a separate chunk, on the last one, or cumulatively on each: the last one counts. That of the first one has
-    // the prompt, also of a stream that is not read to its end.
-    usage = readUsage(chunk, firstChoice(chunk)) ?? usage;
-    tier = chunk.service_tier ?? tier;
+    // Usage comes on a separate chunk, on the last one, or cumulatively on each: the last one counts.
+    const counts = readUsage(chunk, firstChoice(chunk));
+    usage = counts ?? usage;
+    const tier = asString(chunk.service_tier);
+    if (tier !== undefined) known.serviceTier = tier;
+    Object.assign(known, counts);
     choices.read(chunk, usage);
   };
-  const finish = () => choices.finish(withTier(usage, tier));
+  const finish = () => choices.finish(withTier(usage, known.serviceTier));
   const { hasReason } = choices;
   return createStreamDecoder(
-    { hasReason, writer: choices, read, finish },
+    { hasReason, writer: choices, read, finish, known },
     ownCaller(request, NAME),
     {
       ...{ relay: received, createSum },

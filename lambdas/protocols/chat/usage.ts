@@ -49,7 +49,10 @@ const decodeUsage = (value: unknown): Usage | undefined => {
         asCount(prompt?.cache_write_tokens) ??
         asCount(prompt?.cache_creation_input_tokens) ??
         asCount(wire.cache_creation_input_tokens),
-      cacheWriteLongTokens: asCount(asRecord(prompt?.cache_write_tokens_details)?.ttl_12h_tokens),
+      // OpenAI's, and LiteLLM's before Anthropic.
+      cacheWriteLongTokens:
+        asCount(asRecord(prompt?.cache_write_tokens_details)?.ttl_12h_tokens) ??
+        asCount(asRecord(prompt?.cache_creation_token_details)?.ephemeral_1h_input_tokens),
       reasoningTokens: reasoning,
       billing: isEmpty(billing) ? undefined : billing,
     }),

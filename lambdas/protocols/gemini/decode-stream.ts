@@ -4,31 +4,49 @@ import type { FinishReason, GenerationEvent, GenerationRequest, Usage } from '..
 import { extrasIfAny } from '../ledger/extras.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
-import { createEventWriter, type EventWriter } from '../streams/event-writer.ts';
+import { createEventWriter } from '../streams/event-writer.ts';
 import { createStreamDecoder, type StreamReader } from '../streams/relay.ts';
 import { hasCustomTool, unwrapInput } from '../tools/custom.ts';
 import { createToolIds } from '../tools/ids.ts';
 import { callerToolNames } from '../tools/names.ts';
 import { NAME } from './name.ts';
-import { createSearches } from './searches.ts';
+import { type Counted, createSearches } from './searches.ts';
 
 // --- counts and ends ---
 
-/** `promptTokenCount` includes what was cached; thoughts and what tools put into the prompt are counted apart. */
-const decodeUsage = (value: unknown): Usage | undefined => {
+const audioTokensIn = (details: unknown): number =>
+  asArray(details).reduce<number>((sum, one) => {
+    const { modality, tokenCount } = asRecord(one) ?? {};
+    return modality === 'AUDIO' ? sum + (asCount(tokenCount) ?? 0) : sum;
+  }, 0);
+
+/** The tier that the tokens were billed by, in the words of either of the vendor's services. */
+const tierIn = ({ serviceTier, trafficType }: Json): string | undefined => {
+  const tier = (asString(serviceTier) ?? asString(trafficType))?.toLowerCase();
+  return tier?.endsWith('unspecified') ? undefined : tier?.replace('on_demand_', '');
+};
+
+/** `promptTokenCount` includes what was cached; thoughts are counted apart. */
+const decodeUsage = (value: unknown): Counted | undefined => {
   const wire = asRecord(value);
   const prompt = asCount(wire?.promptTokenCount);
   if (!wire || prompt === undefined) return undefined;
   const thoughts = asCount(wire.thoughtsTokenCount) ?? 0;
-  const audio = asArray(wire.promptTokensDetails).map((one) => asRecord(one) ?? {});
-  const inputAudioTokens = asCount(audio.find((one) => one.modality === 'AUDIO')?.tokenCount);
-  return omitUndefined({
-    inputTokens: prompt + (asCount(wire.toolUsePromptTokenCount) ?? 0),
-    outputTokens: (asCount(wire.candidatesTokenCount) ?? 0) + thoughts,
-    cacheReadTokens: asCount(wire.cachedContentTokenCount),
-    reasoningTokens: thoughts || undefined,
-    billing: inputAudioTokens ? { inputAudioTokens } : undefined,
+  const audio = audioTokensIn(wire.promptTokensDetails) - audioTokensIn(wire.cacheTokensDetails);
+  const billing = omitUndefined({
+    inputAudioTokens: Math.max(0, audio) || undefined,
+    serviceTier: tierIn(wire),
   });
+  return {
+    fromTools: asCount(wire.toolUsePromptTokenCount) ?? 0,
+    usage: omitUndefined({
+      inputTokens: prompt,
+      outputTokens: (asCount(wire.candidatesTokenCount) ?? 0) + thoughts,
+      cacheReadTokens: asCount(wire.cachedContentTokenCount),
+      reasoningTokens: thoughts || undefined,
+      billing,
+    }),
+  };
 };
 
 const UNIFIED: Record<string, FinishReason['unified']> = {
@@ -113,37 +131,24 @@ const createPartReader = (request: GenerationRequest) => {
   return { writer, read };
 };
 
-/** Pages that the vendor searched, by the parts of the text that they support. */
-const cite = (writer: EventWriter, grounding: unknown) => {
-  const { groundingChunks, groundingSupports } = asRecord(grounding) ?? {};
-  const pages = asArray(groundingChunks).map((one) => asRecord(asRecord(one)?.web) ?? {});
-  for (const support of asArray(groundingSupports)) {
-    const { segment, groundingChunkIndices } = asRecord(support) ?? {};
-    // The start is left out where it is 0.
-    const { startIndex = 0, endIndex } = asRecord(segment) ?? {};
-    for (const at of asArray(groundingChunkIndices)) {
-      const { uri, title } = pages[Number(at)] ?? {};
-      writer.cite(undefined, { url: uri, title, start: startIndex, end: endIndex });
-    }
-  }
-};
-
 /** Decodes a response, whole or in pieces of the same form. The end of the bytes ends it. */
 export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const { writer, read } = createPartReader(request);
   let reason: FinishReason | undefined;
+  const known: Partial<Usage> = {};
   let usage: Usage | undefined;
-  let grounding: unknown;
+  let counted: Counted | undefined;
   const searches = createSearches();
 
   const readChunk = (wire: Json): void => {
-    // Cumulative: the last one counts. The first one has the prompt, also of a stream that is not read to its end.
-    usage = decodeUsage(wire.usageMetadata) ?? usage;
-    writer.start(usage);
     const candidate = asRecord(asArray(wire.candidates)[0]);
-    for (const part of asArray(asRecord(candidate?.content)?.parts)) read(asRecord(part) ?? {});
-    grounding = candidate?.groundingMetadata ?? grounding;
     searches.read(wire, candidate);
+    // Cumulative: the last one counts. The first one has the prompt, also of a stream that is not read to its end.
+    counted = decodeUsage(wire.usageMetadata) ?? counted;
+    if (counted) usage = searches.withUses(counted);
+    Object.assign(known, usage);
+    writer.start(usage);
+    for (const part of asArray(asRecord(candidate?.content)?.parts)) read(asRecord(part) ?? {});
     const isBlocked = asString(asRecord(wire.promptFeedback)?.blockReason) !== undefined;
     reason =
       decodeFinishReason(candidate?.finishReason) ??
@@ -152,12 +157,12 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
 
   const reader: StreamReader = {
     hasReason: () => reason !== undefined,
-    writer,
+    ...{ writer, known },
     read: readChunk,
     finish: () => {
       if (!reason) throw new UpstreamError('truncated', 'the response has no finishReason');
-      cite(writer, grounding);
-      writer.finish(reason, searches.withUses(usage));
+      searches.cite(writer);
+      writer.finish(reason, usage);
     },
   };
   return createStreamDecoder(reader, undefined);

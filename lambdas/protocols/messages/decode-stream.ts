@@ -1,12 +1,19 @@
 import { asNumber, asRecord, asString, type Json, readJsonObject } from '../bytes/json.ts';
-import type { FinishReason, GenerationRequest } from '../generation.ts';
+import type { FinishReason, GenerationRequest, Usage } from '../generation.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
 import { createStreamDecoder, ownCaller, received, type StreamReader } from '../streams/relay.ts';
 import { decodeFinishReason } from './finish-reason.ts';
 import { NAME } from './name.ts';
 import { createBlockReader } from './stream-reader.ts';
-import { decodeUsage, mergeUsage, readMessageUsage, readUsage, type WireUsage } from './usage.ts';
+import {
+  addUse,
+  decodeUsage,
+  mergeUsage,
+  readMessageUsage,
+  readUsage,
+  type WireUsage,
+} from './usage.ts';
 
 /** What two values of a block's member add up to: texts and lists grow, of others the later one counts. */
 const summed = (known: unknown, value: unknown): unknown => {
@@ -76,6 +83,7 @@ const createMessageReader = (request: GenerationRequest): StreamReader => {
   const { writer } = blocks;
   let id: string | undefined;
   let usage: WireUsage = {};
+  const known: Partial<Usage> = {};
   let reason: FinishReason | undefined;
 
   const open = (message: Json | undefined) => {
@@ -83,18 +91,24 @@ const createMessageReader = (request: GenerationRequest): StreamReader => {
     assertSameMessage(id, messageId);
     id ??= messageId;
     usage = mergeUsage(usage, readMessageUsage(message));
-    writer.start(decodeUsage(usage));
+    const counts = decodeUsage(usage);
+    Object.assign(known, counts);
+    writer.start(counts);
+  };
+  const begin = (key: string, block: Json) => {
+    addUse(known, block);
+    blocks.start(key, block);
   };
 
   return {
-    writer,
+    ...{ writer, known },
     hasReason: () => reason !== undefined,
     read: (event) => {
       switch (event.type) {
         case 'message_start':
           return open(asRecord(event.message));
         case 'content_block_start':
-          return blocks.start(keyOf(event), asRecord(event.content_block) ?? {});
+          return begin(keyOf(event), asRecord(event.content_block) ?? {});
         case 'content_block_delta':
           return blocks.append(keyOf(event), asRecord(event.delta) ?? {});
         case 'content_block_stop':

@@ -48,6 +48,13 @@ const billingIn = (wire: Json | undefined): Billing => {
   });
 };
 
+/** Adds the use of a tool to the counts of a response that has not ended, by its result: a search that fails is free. */
+export const addUse = (known: Partial<Usage>, { type, content }: Json): void => {
+  if (type !== 'web_search_tool_result' || !Array.isArray(content)) return;
+  const { billing, billing: { uses } = {} } = known;
+  known.billing = { ...billing, uses: { ...uses, web_search: (uses?.web_search ?? 0) + 1 } };
+};
+
 /** The counts of one event. They are cumulative: later ones replace earlier ones. */
 export const readUsage = (value: unknown): WireUsage => {
   const wire = asRecord(value);

@@ -28,18 +28,24 @@ const USES: Record<string, string> = {
  * Looking at what a search found is free, and so is a container that runs code again. The vendor's own count of searches is
  * what it bills.
  */
-const usesIn = ({ output, tool_usage }: Json): Record<string, number> => {
+const createUses = () => {
   const uses: Record<string, number> = {};
   const containers = new Set<unknown>();
-  for (const item of asArray(output)) {
+  const add = (item: unknown): void => {
     const { type, action, container_id } = asRecord(item) ?? {};
     const use = USES[String(type)];
     const isFree =
       (asRecord(action)?.type ?? 'search') !== 'search' || containers.has(container_id);
-    if (use === undefined || isFree) continue;
+    if (use === undefined || isFree) return;
     if (container_id !== undefined) containers.add(container_id);
     uses[use] = (uses[use] ?? 0) + 1;
-  }
+  };
+  return { uses, add };
+};
+
+const usesIn = ({ output, tool_usage }: Json): Record<string, number> => {
+  const { uses, add } = createUses();
+  asArray(output).forEach(add);
   const searches = asCount(asRecord(asRecord(tool_usage)?.web_search)?.num_requests);
   return omitUndefined({ ...uses, web_search: (searches ?? uses.web_search) || undefined });
 };
@@ -92,10 +98,24 @@ const createEventReader = (request: GenerationRequest) => {
   const items = createItemReader(request);
   const { writer } = items;
 
+  const known: Partial<Usage> = {};
+  const { uses, add } = createUses();
+
   const finish = (response: Json) => {
+    const usage = decodeUsage(response);
+    Object.assign(known, usage);
     const reason = decodeFinishReason(response);
     items.rest(response.output);
-    writer.finish(reason, decodeUsage(response));
+    writer.finish(reason, usage);
+  };
+  const start = ({ service_tier: tier }: Json) => {
+    Object.assign(known, omitUndefined({ serviceTier: asString(tier) }));
+    writer.start();
+  };
+  const end = (index: number, item: Json) => {
+    items.done(index, item);
+    add(item);
+    if (!isEmpty(uses)) known.billing = { uses };
   };
 
   const readText = (type: string, event: Json) => {
@@ -109,25 +129,25 @@ const createEventReader = (request: GenerationRequest) => {
     const type = asString(event.type) ?? '';
     const item = asRecord(event.item) ?? {};
     const index = asNumber(event.output_index) ?? 0;
-    const [, end] = END.exec(type) ?? [];
-    if (end !== undefined) {
-      const failed = end !== 'completed' && end !== 'incomplete' && { status: end };
+    const [, ending] = END.exec(type) ?? [];
+    if (ending !== undefined) {
+      const failed = ending !== 'completed' && ending !== 'incomplete' && { status: ending };
       return finish({ ...asRecord(event.response), ...failed });
     }
     switch (type) {
       case 'response.created':
-        return writer.start();
+        return start(asRecord(event.response) ?? {});
       case 'response.output_item.added':
         return items.add(index, item);
       case 'response.output_item.done':
-        return items.done(index, item);
+        return end(index, item);
       case 'response.reasoning_summary_part.added':
         return asNumber(event.summary_index) ? items.separate(event) : undefined;
       default:
         return readText(type, event);
     }
   };
-  return { writer, read };
+  return { writer, read, known };
 };
 
 /** Gives the events of a message the message, after those that its server left out. */

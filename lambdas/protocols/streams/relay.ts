@@ -1,7 +1,7 @@
 import { type Frame, frameAround } from '../bytes/frame.ts';
 import { asString, type Json, parseUpstreamJson, readJsonObject } from '../bytes/json.ts';
 import { type Edit, spliceText } from '../bytes/splice.ts';
-import type { GenerationEvent, GenerationRequest, Received } from '../generation.ts';
+import type { GenerationEvent, GenerationRequest, Received, Usage } from '../generation.ts';
 import type { EventEncoder, StreamDecoder } from '../protocol.ts';
 import type { ProtocolName } from '../protocol-name.ts';
 import { assertNoError } from '../rejections/upstream-error.ts';
@@ -139,6 +139,7 @@ export type StreamReader = {
   finish(): void;
   /** Whether a message says no more than that the stream is over. */
   isEnd?(message: Json): boolean;
+  known: Partial<Usage>;
 };
 
 /** What a caller of the stream's own protocol gets: each message as it was received, or a whole response. */
@@ -159,7 +160,7 @@ export const ownCaller = (
 
 /** Decodes a stream up to its end, `[DONE]`, or a message cut off behind its reason, which loses no content. */
 export const createStreamDecoder = (
-  { hasReason, writer, read, finish, isEnd }: StreamReader,
+  { hasReason, writer, read, finish, isEnd, known }: StreamReader,
   caller: ReturnType<typeof ownCaller>,
   { relay, createSum }: OwnForm = { relay: received },
 ): StreamDecoder => {
@@ -179,6 +180,7 @@ export const createStreamDecoder = (
 
   return {
     hasReason,
+    known,
     push: ({ data }) => {
       const text = data.trim();
       // Some upstreams keep the connection alive with empty events.

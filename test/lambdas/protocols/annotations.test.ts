@@ -93,3 +93,31 @@ test.each(Object.keys(STREAMS) as (keyof typeof STREAMS)[])(
     expectCited(message.content, message.annotations);
   },
 );
+
+const OTHER = { uri: 'https://example.com/other', title: 'Other' };
+const FIRST = [{ web: { uri: PAGE.url, title: PAGE.title } }];
+/** A message of Gemini with its sources, and a support that is the same in all of them. */
+const grounded = (groundingChunks: object[], ...indices: number[][]) => ({
+  groundingMetadata: {
+    groundingChunks,
+    groundingSupports: indices.map((groundingChunkIndices) => ({
+      ...{ segment: SEGMENT, groundingChunkIndices },
+    })),
+  },
+});
+
+test.each([
+  ['the sources that are new in it', [{ web: OTHER }]],
+  ['all sources so far', [...FIRST, { web: OTHER }]],
+])('a Gemini stream whose every message has %s keeps the citations of all', async (_, sources) => {
+  const stream =
+    piece(BEFORE, grounded(FIRST, [0])) +
+    piece(CITED, grounded(sources, [0], [1])) +
+    piece(AFTER, { finishReason: 'STOP' });
+  const request = requestOf('chat', { stream: false });
+  const { events } = await decode(upstreamProtocols.gemini, stream, request);
+  const whole = parseJson(await wholeFor('chat', events, request));
+  const [{ message } = { message: {} as Json }] = whole.choices as { message: Json }[];
+  const cited = message.annotations as { url_citation: { url: string } }[];
+  expect(cited.map(({ url_citation }) => url_citation.url)).toEqual([PAGE.url, OTHER.uri]);
+});
