@@ -713,10 +713,10 @@ test('usage adds up what is estimated and what is incomplete of the cost, and th
     incomplete_requests: z.number(),
     cost_by_kind: z.record(z.string(), z.object({ cost_usd: z.number() })),
   });
-  const today = new Date().toISOString().slice(0, 10);
+  const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
   const read = async () => {
     const headers = { 'x-api-key': router.key };
-    const response = await fetch(`${router.baseUrl}/v1/usage?since=${today}`, { headers });
+    const response = await fetch(`${router.baseUrl}/v1/usage?since=${yesterday}`, { headers });
     return z.looseObject({ history: z.looseObject({ total: Sums }) }).parse(await response.json());
   };
   const { total } = (await read()).history;

@@ -8,12 +8,11 @@ import { startBillingProvider } from '../support/billing-provider.ts';
 import { type Line, startCostReports } from '../support/cost-reports.ts';
 import { startEmbeddedSecrets } from '../support/embedded-secrets.ts';
 import { post, startWatched } from '../support/local.ts';
+import { MONTH, noonClock, TODAY } from '../support/noon.ts';
 import { type Ended, runCli, runScript } from '../support/run-cli.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const CREDENTIAL = 'sk-ant-admin01-of-the-operator';
-const TODAY = new Date().toISOString().slice(0, 10);
-const MONTH = TODAY.slice(0, 7);
 const REQUESTS = 4;
 const MEGA = 1_000_000;
 
@@ -84,6 +83,7 @@ beforeAll(async () => {
     ],
   });
   router = await startWatched({
+    clock: noonClock,
     secrets: { acme: 'a-credential-of-the-provider' },
     catalog: parseModels([
       modelOf('claude-example-5', 'anthropic', 'messages'),
@@ -98,8 +98,7 @@ beforeAll(async () => {
   }
   const List = z.looseObject({ data: z.array(z.unknown()) });
   const exportable = async (): Promise<number> => {
-    const from = new Date(Date.now() - 3_600_000).toISOString();
-    const response = await fetch(`${router.baseUrl}/admin/exports/ndjson?from=${from}`);
+    const response = await fetch(`${router.baseUrl}/admin/exports/ndjson?from=${TODAY}T11:00:00Z`);
     return List.parse(await response.json()).data.length;
   };
   while ((await exportable()) < 2 * REQUESTS)

@@ -2,12 +2,10 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { testModels } from '../metering/test-models.ts';
 import { post, useRouter } from '../support/local.ts';
+import { MONTH, noonClock, TODAY } from '../support/noon.ts';
 import { runCli } from '../support/run-cli.ts';
 
-const router = useRouter({ catalog: testModels(), plan: { quota: 4 } });
-
-const TODAY = new Date().toISOString().slice(0, 10);
-const MONTH = TODAY.slice(0, 7);
+const router = useRouter({ catalog: testModels(), plan: { quota: 4 }, clock: noonClock });
 
 const ask = async (model: string, key = router().key): Promise<number> => {
   const messages = [{ role: 'user', content: 'say one two three' }];

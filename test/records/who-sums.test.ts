@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { testModels } from '../metering/test-models.ts';
 import { post, useRouter } from '../support/local.ts';
+import { MONTH, noonClock, TODAY } from '../support/noon.ts';
 import { runCli } from '../support/run-cli.ts';
 
-const router = useRouter({ catalog: testModels() });
-const TODAY = new Date().toISOString().slice(0, 10);
+const router = useRouter({ catalog: testModels(), clock: noonClock });
 
 const Row = z.looseObject({ charged: z.number(), cost_usd: z.number(), input_tokens: z.number() });
 const Sums = z.object({ data: z.array(Row), total: Row });
@@ -101,7 +101,7 @@ test('sums by user, session, agent, client and tag equal those by key and the to
 
   const { body: foreign } = await get(`/v1/usage?since=${TODAY}&by=user`, other);
   expect(foreign.history?.data).toEqual([expect.objectContaining({ user: 'ann', charged: 1 })]);
-  const statement = await admin(`/projects/local/statements/${TODAY.slice(0, 7)}`);
+  const statement = await admin(`/projects/local/statements/${MONTH}`);
   for (const member of ['by_key', 'by_user', 'by_session', 'by_agent', 'by_client'] as const) {
     const { [member]: rows } = z.looseObject({ [member]: z.array(Row) }).parse(statement);
     expect({ member, ...sumOf(z.array(Row).parse(rows)) }).toEqual({ member, ...sumOf([total]) });
