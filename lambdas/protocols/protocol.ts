@@ -57,7 +57,7 @@ export type StreamDecoder = {
   /** Whether a finish reason has been read: usage may follow, and the upstream's goodbye. */
   hasReason(): boolean;
   /** What the upstream has counted so far: it grows, and is billed also if the stream breaks off. */
-  known?: Partial<Usage>;
+  known: Partial<Usage>;
   /** @throws UpstreamError when the upstream reports a failure or breaks its protocol. */
   push(message: { event?: string; data: string }): GenerationEvent[];
   /** Call when the upstream closes. @throws UpstreamError unless the generation has finished. */
@@ -170,6 +170,8 @@ export type UpstreamProtocol = {
    * @throws UpstreamError when the body is not a response of this protocol.
    */
   decodeResponse(body: unknown, request: GenerationRequest, text?: string): GenerationEvent[];
+  /** What the provider counted for a response that is not streamed, also for one that cannot be decoded. Never throws. */
+  usageIn(body: Json): Usage | undefined;
   streamDecoder(request: GenerationRequest): StreamDecoder;
 };
 

@@ -1,5 +1,5 @@
 import { createJsonFrame } from '../protocols/bytes/frame.ts';
-import { parseUpstreamText } from '../protocols/bytes/json.ts';
+import { asRecord, parseUpstreamText } from '../protocols/bytes/json.ts';
 import type { BlockHead, GenerationEvent } from '../protocols/generation.ts';
 import type { StreamDecoder } from '../protocols/protocol.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
@@ -68,6 +68,7 @@ export const withFrame = (decoder: StreamDecoder): StreamDecoder => {
     },
     end: decoder.end,
     hasReason: decoder.hasReason,
+    known: decoder.known,
   };
 };
 
@@ -89,9 +90,8 @@ const createStreamReader = (
   { protocol, request, heard }: UpstreamCall,
   meter: AnswerMeter,
 ): BodyReader => {
-  const plain = protocol.streamDecoder(request);
-  if (heard) heard.usage = plain.known;
-  const decoder = withFrame(plain);
+  const decoder = withFrame(protocol.streamDecoder(request));
+  if (heard) heard.usage = decoder.known;
   const stream = createSseReader();
   const add = request.stream ? addEach : addJoined;
   // Loops, since `flatMap` takes several times as long for the one or two events of a message.
@@ -124,7 +124,7 @@ const createStreamReader = (
   };
 };
 
-const createJsonReader = ({ protocol, request }: UpstreamCall): BodyReader => {
+const createJsonReader = ({ protocol, request, heard }: UpstreamCall): BodyReader => {
   const parts: Uint8Array[] = [];
   let size = 0;
   const read = () => Buffer.concat(parts, size).toString('utf8');
@@ -138,7 +138,11 @@ const createJsonReader = ({ protocol, request }: UpstreamCall): BodyReader => {
     flush: () => [],
     end: () => {
       const text = read();
-      return protocol.decodeResponse(parseUpstreamText(text), request, text);
+      const body = parseUpstreamText(text);
+      // Billed by its provider also if it cannot be decoded, or has no content.
+      const usage = protocol.usageIn(asRecord(body) ?? {});
+      if (heard && usage) Object.assign(heard, { usage, isFinal: true });
+      return protocol.decodeResponse(body, request, text);
     },
     endsItself: false,
     hasReason: () => false,

@@ -24,8 +24,10 @@ export type UpstreamCall = {
   projectId?: string | undefined;
   /** Gets the target in each form before it is called so. @throws UpstreamError if it must not be */
   onForm?: ((target: Target) => void) | undefined;
-  /** Gets what the last response states of the provider's limits, and what its stream has counted so far. */
-  heard?: { limits?: ProviderLimit[]; usage?: Partial<Usage> | undefined } | undefined;
+  /** Gets what the last response states of the provider's limits, and what it has counted so far, or in all. */
+  heard?:
+    | { limits?: ProviderLimit[]; usage?: Partial<Usage> | undefined; isFinal?: boolean }
+    | undefined;
   /** The target's protocol. */
   protocol: UpstreamProtocol;
   /** The caller's body: what it shares with the upstream's is copied from a large one. */

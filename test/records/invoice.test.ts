@@ -519,6 +519,30 @@ const CASES: Case[] = [
     source: 'estimated',
   },
   {
+    name: 'a message that breaks off after its last running counts, which have its searches',
+    protocol: 'messages',
+    billing: {
+      first: { input_tokens: 50_100, output_tokens: 1, service_tier: 'flex' },
+      before: [{ type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] }],
+      running: { output_tokens: 600, server_tool_use: { web_search_requests: 2 } },
+      ending: 'reset',
+    },
+    usd: (0.2505 + 0.015) / 2 + 0.02,
+    source: 'estimated',
+  },
+  {
+    name: 'a message that breaks off after running counts without the search before them',
+    protocol: 'messages',
+    billing: {
+      first: { input_tokens: 50_100, output_tokens: 1 },
+      before: [{ type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] }],
+      running: { output_tokens: 600 },
+      ending: 'reset',
+    },
+    usd: 0.2505 + 0.015 + 0.01,
+    source: 'estimated',
+  },
+  {
     name: 'a message that breaks off after a search and before its text',
     protocol: 'messages',
     billing: {
@@ -562,6 +586,7 @@ const SEARCHES: Billing = {
   ending: 'reset',
 };
 const STALLS: Billing = { first: { input_tokens: 50_100, output_tokens: 1 }, ending: 'stall' };
+const STALLS_LATE: Billing = { ...STALLS, running: { output_tokens: 600 } };
 
 const Record = z.looseObject({
   usage: z.looseObject({ cost_usd: z.number() }),
@@ -594,6 +619,7 @@ beforeAll(async () => {
       serves: SERVES,
       searches: SEARCHES,
       stalls: STALLS,
+      'stalls-late': STALLS_LATE,
     },
   });
   const targetOf = (model: string, protocol: Case['protocol'], upstream = 'billing') => ({
@@ -627,6 +653,7 @@ beforeAll(async () => {
         targetOf('serves', 'messages', 'second'),
       ]),
       modelOf('stalls', [targetOf('stalls', 'messages')]),
+      modelOf('stalls-late', [targetOf('stalls-late', 'messages')]),
       modelOf('searches', [targetOf('searches', 'responses')]),
     ]),
   });
@@ -683,10 +710,13 @@ describe('the cost of a request', () => {
     expect([quantity, cost_usd]).toEqual([10, 10 * 12.5e-6]);
   });
 
-  test('of a stream that its caller leaves is the input and what was sent', async () => {
+  test.each([
+    ['the input and what was sent', 'stalls', 0.2505 + 0.000_25],
+    ['what its provider counted last', 'stalls-late', 0.2505 + 0.015],
+  ])('of a stream that its caller leaves is %s', async (_, model, usd) => {
     const left = new AbortController();
     const body = {
-      model: 'test/stalls',
+      model: `test/${model}`,
       stream: true,
       messages: [{ role: 'user', content: 'Hi' }],
     };
@@ -701,7 +731,7 @@ describe('the cost of a request', () => {
     left.abort();
     await expect.poll(() => recordOf(id).catch(() => undefined)).toBeDefined();
     const { usage, cost_source } = await recordOf(id);
-    expect(usage.cost_usd).toBeCloseTo(0.2505 + 0.000_25, 9);
+    expect(usage.cost_usd).toBeCloseTo(usd, 9);
     expect(cost_source).toBe('estimated');
   });
 });

@@ -17,7 +17,7 @@ export type Billing = {
   before?: Json[];
   /** Members of the first chunk beside its usage; of its candidate, of a Gemini. */
   besideFirst?: Json;
-  /** Counts of a chunk of chat between the text and the end. */
+  /** Counts of a chunk of chat, or of a message, between the text and the end. */
   running?: Json;
   /** Ping before the start of a message. */
   pings?: true;
@@ -25,6 +25,8 @@ export type Billing = {
   modelVersion?: string;
   /** A provider of chat or Gemini that does not stream. */
   isWhole?: true;
+  /** What a provider that does not stream sends instead. */
+  body?: Json;
   /** After its text: nothing more, or a lost connection. @default the end of the response */
   ending?: 'stall' | 'reset' | 'reset-before-content' | 'error-before-content';
 };
@@ -39,7 +41,7 @@ const blockOf = (content_block: Json, index: number): Event[] => [
   { type: 'content_block_stop', index },
 ];
 
-const messageOf = ({ first, usage = {}, before = [], pings }: Billing): Stream<Event> => {
+const messageOf = ({ first, usage = {}, running, before = [], pings }: Billing): Stream<Event> => {
   const { length: index } = before;
   return [
     [
@@ -50,6 +52,7 @@ const messageOf = ({ first, usage = {}, before = [], pings }: Billing): Stream<E
     [
       { type: 'content_block_start', index, content_block: { type: 'text', text: '' } },
       { type: 'content_block_delta', index, delta: { type: 'text_delta', text: TEXT } },
+      ...(running ? [{ type: 'message_delta', delta: {}, usage: running }] : []),
     ],
     [
       { type: 'content_block_stop', index },
@@ -148,10 +151,10 @@ const wholeOf = (path: string, { usage, beside, modelVersion }: Billing): Json =
 };
 
 const send = (response: ServerResponse, path: string, billing: Billing) => {
-  const { ending } = billing;
-  if (billing.isWhole) {
+  const { ending, isWhole, body } = billing;
+  if (isWhole || body) {
     response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(wholeOf(path, billing)));
+    response.end(JSON.stringify(body ?? wholeOf(path, billing)));
     return;
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' });

@@ -18,7 +18,7 @@ const streamDecoder: UpstreamProtocol['streamDecoder'] = () => {
       throw new UpstreamError('truncated', 'the stream ended without `end`');
     return [];
   };
-  return { push, end, hasReason: () => false };
+  return { push, end, hasReason: () => false, known: {} };
 };
 
 /**
@@ -37,5 +37,6 @@ export const thirdProtocol: UpstreamProtocol = {
   }),
   decodeResponse: (body, request) =>
     streamDecoder(request).push({ data: JSON.stringify({ ...asRecord(body), end: true }) }),
+  usageIn: () => undefined,
   streamDecoder,
 };

@@ -9,7 +9,7 @@ import { decodeFinishReason } from './finish-reason.ts';
 import { NAME } from './name.ts';
 import { createSum } from './sum.ts';
 import { createToolFragments } from './tool-fragments.ts';
-import { readUsage, withTier } from './usage.ts';
+import { firstChoice, readUsage, withTier } from './usage.ts';
 
 type Prose = 'text' | 'thinking' | 'refusal';
 
@@ -101,8 +101,6 @@ const createChoiceReader = (
   };
 };
 
-export const firstChoice = (wire: Json): Json | undefined => asRecord(asArray(wire.choices)[0]);
-
 /** Decodes the choices of a response, whole or in chunks, into canonical events. */
 export const createChoices = (request: GenerationRequest): ChoicesReader => {
   const { choices: length } = request;
@@ -130,7 +128,7 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
 
   const read = (chunk: Json): void => {
     // Usage comes on a separate chunk, on the last one, or cumulatively on each: the last one counts.
-    const counts = readUsage(chunk, firstChoice(chunk));
+    const counts = readUsage(chunk);
     usage = counts ?? usage;
     const tier = asString(chunk.service_tier);
     if (tier !== undefined) known.serviceTier = tier;

@@ -12,6 +12,7 @@ import { NAME } from './name.ts';
 import { createRelay } from './relay.ts';
 import { cannotSay, decodeRequest, headersFor, losses } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
+import { usageIn } from './usage.ts';
 
 /** The vendor's text for a prompt that is too long: chat clients shorten their history when they find it. */
 const overflowText = ({ counts }: NonNullable<ApiError['overflow']>): string => {
@@ -71,5 +72,6 @@ export const chat: CallerProtocol & UpstreamProtocol & { name: typeof NAME } = {
   cannotSay,
   losses,
   headers: headersFor,
+  usageIn,
   markingOf: ownMarking,
 };

@@ -12,12 +12,12 @@ import { assertNoError, UpstreamError } from '../rejections/upstream-error.ts';
 import { withBody } from '../streams/event-writer.ts';
 import { carryingId } from '../tools/carried-ids.ts';
 import { annotationsOf, type Span } from './annotations.ts';
-import { createChoices, firstChoice, streamDecoder } from './decode-stream.ts';
+import { createChoices, streamDecoder } from './decode-stream.ts';
 import { encodeFinishReason } from './finish-reason.ts';
 import { usesFunctions } from './functions.ts';
 import { NAME } from './name.ts';
 import { encodeThoughts, thoughtsIn } from './signed-thinking.ts';
-import { encodeUsage, readUsage, withTier } from './usage.ts';
+import { encodeUsage, firstChoice, usageIn } from './usage.ts';
 
 /** A whole response as a stream of one chunk, for a caller of the protocol who asked for a stream. */
 const streamed = (wire: Json, request: GenerationRequest): GenerationEvent[] => {
@@ -36,14 +36,13 @@ export const decodeResponse = (body: unknown, request: GenerationRequest, text?:
   const wire = asRecord(body);
   if (!wire) throw new UpstreamError('malformed', 'the answer is not a JSON object');
   assertNoError(wire);
-  const choice = firstChoice(wire);
-  if (!asRecord(choice?.message))
+  if (!asRecord(firstChoice(wire)?.message))
     throw new UpstreamError('malformed', 'the answer holds no choice', { sent: wire });
   const isSame = request.extras.protocol === NAME;
   if (isSame && request.stream) return streamed(wire, request);
   const choices = createChoices(request);
   choices.read(wire);
-  choices.finish(withTier(readUsage(wire, choice), wire.service_tier));
+  choices.finish(usageIn(wire));
   const events = choices.drain();
   return isSame ? withBody(events, omitUndefined({ text, value: wire })) : events;
 };

@@ -1,5 +1,5 @@
 import { isEmpty, omitUndefined } from '../../support/objects.ts';
-import { asCount, asRecord, type Json } from '../bytes/json.ts';
+import { asArray, asCount, asRecord, type Json } from '../bytes/json.ts';
 import type { Billing, Usage } from '../generation.ts';
 import { statedNanosIn } from '../stated-cost.ts';
 
@@ -59,18 +59,24 @@ const decodeUsage = (value: unknown): Usage | undefined => {
   };
 };
 
+export const firstChoice = (wire: Json): Json | undefined => asRecord(asArray(wire.choices)[0]);
+
 /**
  * The counts of a chunk or response: in `usage`, in the choice, or in a provider's field.
  * Undefined: the upstream sent no counts.
  */
-export const readUsage = (chunk: Json, choice: Json | undefined): Usage | undefined =>
+export const readUsage = (chunk: Json): Usage | undefined =>
   decodeUsage(chunk.usage) ??
-  decodeUsage(choice?.usage) ??
+  decodeUsage(firstChoice(chunk)?.usage) ??
   decodeUsage(asRecord(chunk.x_groq)?.usage);
 
 /** The counts with the tier that a response, or any of its chunks, states. */
 export const withTier = (usage: Usage | undefined, tier: unknown): Usage | undefined =>
   usage && typeof tier === 'string' ? { ...usage, serviceTier: tier } : usage;
+
+/** The counts of a whole response. */
+export const usageIn = (response: Json): Usage | undefined =>
+  withTier(readUsage(response), response.service_tier);
 
 const detailsOf = (details: Json): Json | undefined => {
   const present = omitUndefined(details);

@@ -131,21 +131,30 @@ const createPartReader = (request: GenerationRequest) => {
   return { writer, read };
 };
 
+const candidateIn = ({ candidates }: Json): Json | undefined => asRecord(asArray(candidates)[0]);
+
+/** The counts of a whole response. */
+export const usageIn = (wire: Json): Usage | undefined => {
+  const searches = createSearches();
+  searches.read(wire, candidateIn(wire));
+  const counted = decodeUsage(wire.usageMetadata);
+  return counted && searches.withUses(counted);
+};
+
 /** Decodes a response, whole or in pieces of the same form. The end of the bytes ends it. */
 export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const { writer, read } = createPartReader(request);
   let reason: FinishReason | undefined;
   const known: Partial<Usage> = {};
-  let usage: Usage | undefined;
   let counted: Counted | undefined;
   const searches = createSearches();
 
   const readChunk = (wire: Json): void => {
-    const candidate = asRecord(asArray(wire.candidates)[0]);
+    const candidate = candidateIn(wire);
     searches.read(wire, candidate);
     // Cumulative: the last one counts. The first one has the prompt, also of a stream that is not read to its end.
     counted = decodeUsage(wire.usageMetadata) ?? counted;
-    if (counted) usage = searches.withUses(counted);
+    const usage = counted && searches.withUses(counted);
     Object.assign(known, usage);
     writer.start(usage);
     for (const part of asArray(asRecord(candidate?.content)?.parts)) read(asRecord(part) ?? {});
@@ -162,7 +171,7 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
     finish: () => {
       if (!reason) throw new UpstreamError('truncated', 'the response has no finishReason');
       searches.cite(writer);
-      writer.finish(reason, usage);
+      writer.finish(reason, counted && searches.withUses(counted));
     },
   };
   return createStreamDecoder(reader, undefined);

@@ -1,5 +1,5 @@
 import type { UpstreamProtocol } from '../protocol.ts';
-import { decodeResponse, streamDecoder } from './decode-stream.ts';
+import { decodeResponse, streamDecoder, usageIn } from './decode-stream.ts';
 import { cannotSay, encodeRequest, losses } from './encode-request.ts';
 
 /** The protocol of Google's models, of targets only: the model and the form of the response are in the path. */
@@ -11,6 +11,7 @@ export const gemini: UpstreamProtocol = {
   losses,
   encodeRequest,
   decodeResponse,
+  usageIn,
   streamDecoder,
   markingOf: () => ({ by: 'none', why: 'automatic' }),
 };

@@ -1,3 +1,4 @@
+import { isEmpty } from '../../support/objects.ts';
 import { asNumber, asRecord, asString, type Json, readJsonObject } from '../bytes/json.ts';
 import type { FinishReason, GenerationRequest, Usage } from '../generation.ts';
 import type { StreamDecoder } from '../protocol.ts';
@@ -86,14 +87,19 @@ const createMessageReader = (request: GenerationRequest): StreamReader => {
   const known: Partial<Usage> = {};
   let reason: FinishReason | undefined;
 
+  const count = (later: WireUsage): Usage | undefined => {
+    usage = mergeUsage(usage, later);
+    const counts = decodeUsage(usage);
+    const billing = { ...known.billing, ...counts?.billing };
+    Object.assign(known, counts, !isEmpty(billing) && { billing });
+    return counts;
+  };
+
   const open = (message: Json | undefined) => {
     const messageId = asString(message?.id);
     assertSameMessage(id, messageId);
     id ??= messageId;
-    usage = mergeUsage(usage, readMessageUsage(message));
-    const counts = decodeUsage(usage);
-    Object.assign(known, counts);
-    writer.start(counts);
+    writer.start(count(readMessageUsage(message)));
   };
   const begin = (key: string, block: Json) => {
     addUse(known, block);
@@ -114,7 +120,7 @@ const createMessageReader = (request: GenerationRequest): StreamReader => {
         case 'content_block_stop':
           return blocks.stop(keyOf(event));
         case 'message_delta':
-          usage = mergeUsage(usage, readUsage(event.usage));
+          count(readUsage(event.usage));
           reason = decodeFinishReason(asRecord(event.delta) ?? {}) ?? reason;
           return undefined;
         default:

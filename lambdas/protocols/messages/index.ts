@@ -16,6 +16,7 @@ import { NAME } from './name.ts';
 import { createRelay } from './relay.ts';
 import { cannotSay, decodeCountRequest, decodeRequest, losses } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
+import { usageIn } from './usage.ts';
 
 const encodeError = (
   { type, message: text, details }: ApiError,
@@ -72,5 +73,6 @@ export const messages: CallerProtocol & UpstreamProtocol & { name: typeof NAME }
   cannotSay,
   losses,
   headers: headersFor,
+  usageIn,
   markingOf,
 };

@@ -15,7 +15,7 @@ import { decodeFinishReason, encodeFinishReason } from './finish-reason.ts';
 import { messageId, responseToolId } from './ids.ts';
 import { NAME } from './name.ts';
 import { createBlockReader } from './stream-reader.ts';
-import { decodeUsage, encodeMessageUsage, readMessageUsage } from './usage.ts';
+import { encodeMessageUsage, usageIn } from './usage.ts';
 
 const eventsOfBlock = (block: Json, index: number): Json[] => {
   const { type, text, thinking, input } = block;
@@ -68,7 +68,7 @@ export const decodeResponse = (body: unknown, request: GenerationRequest, text?:
     blocks.start(String(index), asRecord(block) ?? {});
     blocks.stop(String(index));
   });
-  writer.finish(reason, decodeUsage(readMessageUsage(wire)));
+  writer.finish(reason, usageIn(wire));
   const events = writer.drain();
   return isSame ? withBody(events, omitUndefined({ text, value: wire })) : events;
 };

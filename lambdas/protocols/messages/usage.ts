@@ -92,6 +92,9 @@ export const decodeUsage = (wire: WireUsage): Usage | undefined => {
   };
 };
 
+/** The counts of a whole message. */
+export const usageIn = (message: Json): Usage | undefined => decodeUsage(readMessageUsage(message));
+
 /**
  * The counts; the vendor's types require all of them, null if absent. `estimate` replaces an input of
  * zero, which the upstream did not count: agents compact their history by it.

@@ -51,7 +51,7 @@ const usesIn = ({ output, tool_usage }: Json): Record<string, number> => {
 };
 
 /** The counts of a response that has ended; undefined if it has none. */
-const decodeUsage = (response: Json): Usage | undefined => {
+export const usageIn = (response: Json): Usage | undefined => {
   const wire = asRecord(response.usage);
   const inputTokens = asCount(wire?.input_tokens);
   const outputTokens = asCount(wire?.output_tokens);
@@ -102,7 +102,7 @@ const createEventReader = (request: GenerationRequest) => {
   const { uses, add } = createUses();
 
   const finish = (response: Json) => {
-    const usage = decodeUsage(response);
+    const usage = usageIn(response);
     Object.assign(known, usage);
     const reason = decodeFinishReason(response);
     items.rest(response.output);

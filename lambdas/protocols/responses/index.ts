@@ -1,6 +1,6 @@
 import { ownMarking } from '../cache/members.ts';
 import type { CallerProtocol, UpstreamProtocol } from '../protocol.ts';
-import { decodeResponse, streamDecoder } from './decode-stream.ts';
+import { decodeResponse, streamDecoder, usageIn } from './decode-stream.ts';
 import { editsOf } from './edits.ts';
 import { cannotSay, encodeRequest, losses } from './encode-request.ts';
 import { numberAfter, streamEncoder } from './encode-stream.ts';
@@ -47,6 +47,7 @@ export const responses: CallerProtocol & UpstreamProtocol & { name: typeof NAME 
   encodeRequest,
   editsOf,
   decodeResponse,
+  usageIn,
   streamDecoder,
   markingOf: ownMarking,
 };
