@@ -1,6 +1,7 @@
-/** What only a request needs whose target has another protocol, or whose values a target rejects: a separate file in the bundle. */
+/** What only a request needs whose target has another protocol, whose values a target rejects, or that asks for several choices: a separate file in the bundle. */
 export { marksOf, withMarksFor } from './cache/fit-marks.ts';
 export { decodeBorrowed } from './chat/borrowed-blocks.ts';
+export { createSeveralChoices } from './chat/choices.ts';
 export { isDefault, lossesBeyond, lostThinking } from './ledger/ledger.ts';
 export { clientTool } from './messages/client-tools.ts';
 export { closedSchema } from './messages/closed-schema.ts';

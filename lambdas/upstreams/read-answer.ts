@@ -1,164 +1,12 @@
-import { createJsonFrame } from '../protocols/bytes/frame.ts';
-import { asRecord, parseUpstreamText } from '../protocols/bytes/json.ts';
-import type { BlockHead, GenerationEvent } from '../protocols/generation.ts';
-import type { StreamDecoder } from '../protocols/protocol.ts';
+import type { GenerationEvent } from '../protocols/generation.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { isContent } from '../protocols/streams/event-writer.ts';
-import { createSseReader, type SseEvent } from '../protocols/streams/sse.ts';
 import type { Clock } from '../support/clock.ts';
 import { type AnswerMeter, createAnswerMeter, GOODBYE_MS, type Wait } from './answer-limits.ts';
+import { type BodyReader, createReader, isFinished } from './body-reader.ts';
 import { closing, type UpstreamResponse } from './post.ts';
 import type { Chunks } from './response-body.ts';
 import type { EventBatches, UpstreamCall } from './upstream.ts';
-
-/** One whole JSON response; the largest model output of the catalog is far below. */
-const MAX_JSON_BYTES = 16_000_000;
-/** One event; images are sent in events of a few megabytes. */
-const MAX_EVENT_BYTES = 5_000_000;
-
-/** Decodes one body, chunk by chunk. @throws UpstreamError if it is too large or malformed */
-type BodyReader = {
-  push(chunk: Uint8Array): GenerationEvent[];
-  /** The bytes ended: returns the events of a last message that is not terminated. */
-  flush(): GenerationEvent[];
-  /** Called after `flush` unless that finished the response. @throws UpstreamError if it is incomplete */
-  end(): GenerationEvent[];
-  /** Whether the body contains its own end, so that a connection error after it does not matter. */
-  readonly endsItself: boolean;
-  /** Whether a finish reason has been read, so that only usage may follow. */
-  hasReason(): boolean;
-};
-
-const isProse = ({ type }: BlockHead): boolean => type === 'text' || type === 'thinking';
-
-/**
- * Decodes the texts of a stream without parsing each message: most differ from the one before in the text of a
- * block only, and change nothing else in the decoder. Arguments of tools are left to it, since it collects them.
- */
-export const withFrame = (decoder: StreamDecoder): StreamDecoder => {
-  const frame = createJsonFrame();
-  const prose = new Set<number>();
-  let index = 0;
-  let isRelayed = false;
-
-  const learn = (data: string, events: GenerationEvent[]) => {
-    for (const event of events) {
-      if (event.type === 'block-start' && isProse(event.block)) prose.add(event.index);
-    }
-    const [only, another] = events;
-    if (another || only?.type !== 'block-delta' || !prose.has(only.index)) return frame.forget();
-    index = only.index;
-    isRelayed = only.received !== undefined;
-    const place = frame.learn(data, only.delta);
-    if (only.received) only.received.place = place;
-  };
-
-  return {
-    push: (message) => {
-      const { data } = message;
-      const place = frame.read(data);
-      if (place && place.string !== '') {
-        const { string: delta } = place;
-        if (!isRelayed) return [{ type: 'block-delta', index, delta }];
-        return [{ type: 'block-delta', index, delta, received: { data, count: 1, place } }];
-      }
-      const events = decoder.push(message);
-      learn(data, events);
-      return events;
-    },
-    end: decoder.end,
-    hasReason: decoder.hasReason,
-    known: decoder.known,
-  };
-};
-
-type Add = (events: GenerationEvent[], event: GenerationEvent) => void;
-
-const addEach: Add = (events, event) => {
-  events.push(event);
-};
-
-/** For a response that is collected: a delta is joined to the one before it. */
-const addJoined: Add = (events, event) => {
-  const last = events.at(-1);
-  const isDelta = event.type === 'block-delta' && last?.type === 'block-delta';
-  if (isDelta && last.index === event.index) last.delta += event.delta;
-  else events.push(event);
-};
-
-const createStreamReader = (
-  { protocol, request, heard }: UpstreamCall,
-  meter: AnswerMeter,
-): BodyReader => {
-  const decoder = withFrame(protocol.streamDecoder(request));
-  if (heard) heard.usage = decoder.known;
-  const stream = createSseReader();
-  const add = request.stream ? addEach : addJoined;
-  // Loops, since `flatMap` takes several times as long for the one or two events of a message.
-  const decode = (messages: SseEvent[]): GenerationEvent[] => {
-    const decoded: GenerationEvent[] = [];
-    for (const message of messages) {
-      meter.message(message.data);
-      for (const event of decoder.push(message)) add(decoded, event);
-      // What follows the end is not part of the response.
-      if (isFinished(decoded)) break;
-    }
-    return decoded;
-  };
-  let unfinishedBytes = 0;
-  return {
-    push: (chunk) => {
-      // Counted before parsing: the parser buffers an event until it is complete.
-      unfinishedBytes += chunk.byteLength;
-      if (unfinishedBytes > MAX_EVENT_BYTES) {
-        throw new UpstreamError('malformed', 'an event over 5 MB');
-      }
-      const messages = stream.push(chunk);
-      if (messages.length > 0) unfinishedBytes = 0;
-      return decode(messages);
-    },
-    flush: () => decode(stream.end()),
-    end: () => decoder.end(),
-    endsItself: true,
-    hasReason: decoder.hasReason,
-  };
-};
-
-const createJsonReader = ({ protocol, request, heard }: UpstreamCall): BodyReader => {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  const read = () => Buffer.concat(parts, size).toString('utf8');
-  return {
-    push: (chunk) => {
-      size += chunk.byteLength;
-      if (size > MAX_JSON_BYTES) throw new UpstreamError('malformed', 'the response is over 16 MB');
-      parts.push(chunk);
-      return [];
-    },
-    flush: () => [],
-    end: () => {
-      const text = read();
-      const body = parseUpstreamText(text);
-      // Billed by its provider also if it cannot be decoded, or has no content.
-      const usage = protocol.usageIn(asRecord(body) ?? {});
-      if (heard && usage) Object.assign(heard, { usage, isFinal: true });
-      return protocol.decodeResponse(body, request, text);
-    },
-    endsItself: false,
-    hasReason: () => false,
-  };
-};
-
-export const STREAM_TYPE = 'text/event-stream';
-
-/** @throws UpstreamError for a type that no response of the protocol has */
-const createReader = (type: string, call: UpstreamCall, meter: AnswerMeter): BodyReader => {
-  if (type === STREAM_TYPE) return createStreamReader(call, meter);
-  if (type === 'application/json') return createJsonReader(call);
-  throw new UpstreamError('malformed', `content-type ${type}`);
-};
-
-const isFinished = (events: GenerationEvent[]): boolean => events.at(-1)?.type === 'finish';
 
 /**
  * Limits the wait after a finish reason to 2 s over all chunks, so that pings do not prolong it. Content
@@ -226,7 +74,7 @@ async function* readStream(chunks: Chunks, { reader, meter, sent }: ReadOptions)
       // Not every upstream closes the connection after its last event.
       if (isFinished(events)) return;
     }
-    if (broken && !reader.endsItself) throw broken.error;
+    if (broken && !reader.endsItself()) throw broken.error;
     const rest = reader.flush();
     if (rest.length > 0) yield within(rest);
     meter.assertLeft();

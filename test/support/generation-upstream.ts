@@ -29,8 +29,8 @@ const reject = (response: ServerResponse, refusal: NonNullable<Refusal>) => {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 };
 
-/** A body with its media type. */
-export type Answered = { type: 'text/event-stream' | 'application/json'; text: string };
+/** A body with its media type, where it has one. */
+export type Answered = { type: string | undefined; text: string };
 
 const hello = ({ url }: Generated): Answered => ({
   type: 'text/event-stream',
@@ -51,7 +51,8 @@ export const startGenerationUpstream = async (
     const refusal = refuse(received);
     if (refusal !== undefined) return reject(response, refusal);
     const answered = answer(received);
-    return response.writeHead(200, { 'content-type': answered.type }).end(answered.text);
+    const { type } = answered;
+    return response.writeHead(200, type ? { 'content-type': type } : {}).end(answered.text);
   });
   const { url, close } = await listen(server);
   return {

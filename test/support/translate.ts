@@ -14,7 +14,7 @@ import { collect, writeResponse } from '../../lambdas/protocols/streams/collect.
 import { createSseReader, formatSse } from '../../lambdas/protocols/streams/sse.ts';
 import { createOriginTagger } from '../../lambdas/protocols/thinking/origin.ts';
 import { apiError } from '../../lambdas/support/errors.ts';
-import { withFrame } from '../../lambdas/upstreams/read-answer.ts';
+import { withFrame } from '../../lambdas/upstreams/body-reader.ts';
 import { assertChatStream } from './chat-stream.ts';
 import { assertMessagesStream } from './messages-stream.ts';
 import { assertResponsesStream } from './responses-stream.ts';

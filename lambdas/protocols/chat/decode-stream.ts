@@ -1,10 +1,11 @@
+import { createSeveralChoices } from '#late/crossing';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import type { FinishReason, GenerationRequest, Usage } from '../generation.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
 import { createEventWriter, createOutput, type EventWriter } from '../streams/event-writer.ts';
 import { createStreamDecoder, ownCaller, received } from '../streams/relay.ts';
-import { type ChoiceReader, type ChoicesReader, createSeveralChoices } from './choices.ts';
+import type { ChoiceReader, ChoicesReader } from './choices.ts';
 import { decodeFinishReason } from './finish-reason.ts';
 import { NAME } from './name.ts';
 import { createSum } from './sum.ts';

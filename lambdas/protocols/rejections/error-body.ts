@@ -141,6 +141,22 @@ const STATUS_OF_NAME = new Map(
   NAMES.flatMap(([status, ...names]) => names.map((name) => [name, status] as const)),
 );
 
+/** Codes of MiniMax (platform.minimax.io/docs/api-reference/errorcode) whose class is known, by their status. */
+const MINIMAX: [status: number, ...codes: number[]][] = [
+  // Sensitive or invisible characters of the input, and parameters.
+  [400, 1026, 1042, 2013],
+  [401, 1004, 2049],
+  [402, 1008],
+  // Requests, tokens, connections, their growth, and the window of a plan.
+  [RATE_LIMITED, 1002, 1039, 1041, 2045, 2056],
+];
+
+/** The status of MiniMax's code, which other providers use for other errors. */
+const statusOfMiniMax = ({ base_resp }: Json): number | undefined => {
+  const code = Number(asRecord(base_resp)?.status_code);
+  return MINIMAX.find(([, ...codes]) => codes.includes(code))?.[0];
+};
+
 /** A number, its text or a name; the `valueOf` of an object may be anything. */
 const statusOf = (stated: unknown): number => {
   if (typeof stated === 'number') return stated;
@@ -153,10 +169,12 @@ const TELLING: readonly number[] = [...STATUS_OF_NAME.values(), ...REJECTING];
 
 /** The status that an error inside a 200 response would have had, if it means more than a failure of the upstream. */
 const statedStatus = (sent: Json): number | undefined => {
-  const { code, status, type, __type, error_type } = asRecord(sent.error) ?? sent;
-  return [code, status, type, __type, error_type]
-    .map(statusOf)
-    .find((each) => TELLING.includes(each));
+  const error = asRecord(sent.error) ?? sent;
+  const { code, status, type, __type, error_type } = error;
+  return (
+    statusOfMiniMax(error) ??
+    [code, status, type, __type, error_type].map(statusOf).find((each) => TELLING.includes(each))
+  );
 };
 
 /**

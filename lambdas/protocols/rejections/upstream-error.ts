@@ -77,7 +77,9 @@ export class UpstreamError extends Error {
  * understood. @throws UpstreamError when a body or message of a 200 response reports a failure
  */
 export const assertNoError = (wire: Record<string, unknown>) => {
-  const isFlat = !wire.error && (wire.type === 'error' || wire.object === 'error');
+  // MiniMax's status next to a response is 0.
+  const isFailed = Boolean(Object(wire.base_resp).status_code);
+  const isFlat = !wire.error && (wire.type === 'error' || wire.object === 'error' || isFailed);
   if (!isFlat && !wire.error) return;
   const sent = isFlat ? { error: wire } : wire;
   throw new UpstreamError('error-event', 'the upstream sent an error', { sent });

@@ -4,7 +4,7 @@ import type { StreamDecoder } from '../../../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { UpstreamError } from '../../../lambdas/protocols/rejections/upstream-error.ts';
 import { createSseReader } from '../../../lambdas/protocols/streams/sse.ts';
-import { withFrame } from '../../../lambdas/upstreams/read-answer.ts';
+import { withFrame } from '../../../lambdas/upstreams/body-reader.ts';
 import { cpuMsOf } from '../../support/cpu-time.ts';
 import { upstreamCases } from '../../support/golden.ts';
 import { fc, fifth } from '../../support/seeds.ts';

@@ -104,7 +104,7 @@ describe('a fault', () => {
           .writeHead(status, { location: `http://${response.req.headers.host}/elsewhere` })
           .end(),
       );
-      const fault = await upstreamErrorOf(setUp(server.url).open());
+      const fault = await upstreamErrorOf(openAndRead(setUp(server.url).open));
       expect(fault.kind).toBe(kind);
       if (status >= 300) expect(fault.status).toBe(status);
       expect(server.seen).toHaveLength(1);
