@@ -15,11 +15,13 @@ export { fc };
 /** `npm run test:all`, which runs each night, checks every seed and every cell. */
 export const checksAll = process.env.TEST_ALL === '1';
 
-/** How many of `all` seeds are checked: in `npm test` the first tenth. */
-export const share = (all: number): number => (checksAll ? all : Math.ceil(all / 10));
+/** How many of `all` seeds are checked: in `npm test` the first tenth, or the first of so many parts. */
+export const share = (all: number, parts = 10): number =>
+  checksAll ? all : Math.ceil(all / parts);
 
-/** The same of what no other test checks: in `npm test` the first fifth. */
-export const fifth = (all: number): number => (checksAll ? all : Math.ceil(all / 5));
+/** The cells of a grid that are checked: in `npm test` each `step`th, from the one at `first`. */
+export const sample = <T>(cells: readonly T[], step: number, first = 0): T[] =>
+  cells.filter((_, index) => checksAll || index % step === first % step);
 
 /** For soaks: sets TEST_SEED to a random number unless it is set, and returns the line to print. */
 export const chooseSeed = (): string => {

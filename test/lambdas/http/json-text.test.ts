@@ -3,7 +3,7 @@ import { type Bodies, createBodyCache, type Overlap } from '../../../lambdas/htt
 import { parseJsonObject } from '../../../lambdas/http/read-body.ts';
 import { set, splice } from '../../../lambdas/protocols/bytes/splice.ts';
 import { ApiError } from '../../../lambdas/support/errors.ts';
-import { fc, fifth } from '../../support/seeds.ts';
+import { fc, share } from '../../support/seeds.ts';
 
 const object = (count: number) => `{${Array.from({ length: count }, (_, at) => `"${at}":":"`)}}`;
 
@@ -124,9 +124,9 @@ test('a body is read, edited and refused alike as bytes and as text, whole and d
       expect(outcomeOf(Buffer.from(body))).toEqual(expected);
       seen[typeof expected === 'string' ? 'refused' : 'read'] += 1;
     }),
-    { numRuns: 400, seed: 31 },
+    { numRuns: share(400, 5), seed: 31 },
   );
-  expect(Math.min(seen.read, seen.refused)).toBeGreaterThan(50);
+  expect(Math.min(seen.read, seen.refused)).toBeGreaterThan(share(50, 5));
 });
 
 /** Bodies of a session, each with more items in its list than the one before, and members in front of it and behind it. */
@@ -208,9 +208,9 @@ test('a body that begins and ends as the one before it is read, edited and refus
       const watched = watchBodies();
       for (const text of last ? [...steps, last] : steps) sendTwice(text, watched, seen);
     }),
-    { numRuns: fifth(400), seed: 31 },
+    { numRuns: share(400, 5), seed: 31 },
   );
-  expect(Math.min(seen.begun, seen.ended, seen.refused)).toBeGreaterThan(fifth(50));
+  expect(Math.min(seen.begun, seen.ended, seen.refused)).toBeGreaterThan(share(50, 5));
 });
 
 const KNOWN = JSON.stringify(Array.from({ length: 300 }, () => ({ a: 'x'.repeat(1_000) })));
@@ -331,7 +331,7 @@ test('of the bodies of its key, a body continues the one that it begins most lik
         if (found) expect(commonOf(found.body.raw.toString(), body)).toBe(most);
       }
     }),
-    { numRuns: 300, seed: 35 },
+    { numRuns: share(300, 5), seed: 35 },
   );
 });
 

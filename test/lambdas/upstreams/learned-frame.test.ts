@@ -7,7 +7,7 @@ import { createSseReader } from '../../../lambdas/protocols/streams/sse.ts';
 import { withFrame } from '../../../lambdas/upstreams/body-reader.ts';
 import { cpuMsOf } from '../../support/cpu-time.ts';
 import { upstreamCases } from '../../support/golden.ts';
-import { fc, fifth } from '../../support/seeds.ts';
+import { fc, share } from '../../support/seeds.ts';
 import { LABEL, requestOf } from '../../support/translate.ts';
 import type { Wire } from '../../support/wires.ts';
 
@@ -138,7 +138,7 @@ describe.each([
       fc.property(fc.array(data, { maxLength: 8 }), (messages) =>
         assertSame(name, messages.flat()),
       ),
-      { numRuns: fifth(1_000) },
+      { numRuns: share(1_000, 5) },
     );
   });
 });
