@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 export const COMPUTING = [
   'lib/security-rules',
   'releases/day',
+  'faults/freezes',
   'contracts/meter-model',
   'faults/dependencies',
   'caches/sessions',
@@ -15,7 +16,6 @@ export const COMPUTING = [
   'faults/matrix',
   'metering/kills',
   'metering/early-calls',
-  'faults/freezes',
   'faults/incidents/incidents',
   'simulation/shares',
 ];

@@ -138,12 +138,15 @@ const pairsOf = ({ call, trouble, age }: Cell): string[] => {
   return [`${kind} ${trouble}`, `${kind} ${call.nth} ${age}`];
 };
 
-/** The cells that add a pair to those before them. */
+/** The cells that add a pair to those before them, behind those that add two: fewer are enough then. */
 export const sampleOf = (shuffled: Cell[]): Cell[] => {
   const seen = new Set<string>();
-  return shuffled.filter((cell) => {
-    const added = pairsOf(cell).filter((pair) => !seen.has(pair));
-    for (const pair of added) seen.add(pair);
-    return added.length > 0;
-  });
+  const thatAdd = (least: number): Cell[] =>
+    shuffled.filter((cell) => {
+      const added = pairsOf(cell).filter((pair) => !seen.has(pair));
+      if (added.length < least) return false;
+      for (const pair of added) seen.add(pair);
+      return true;
+    });
+  return [...thatAdd(2), ...thatAdd(1)];
 };

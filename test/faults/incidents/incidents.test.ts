@@ -3,7 +3,7 @@ import { share } from '../../support/seeds.ts';
 import { drawIncidents, nameOf, play } from './incident.ts';
 import { brokenLaws } from './laws.ts';
 
-const COUNT = Number(process.env.INCIDENTS ?? share(60));
+const COUNT = Number(process.env.INCIDENTS ?? share(60, 15));
 const LONGEST_S = Number(process.env.INCIDENT_SECONDS ?? 75);
 
 describe('incidents end when they end, and stay with who caused them', () => {
