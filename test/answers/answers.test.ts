@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { type Answer, readHttp } from '../fuzz/read-http.ts';
 import { createRandom, type Random } from '../simulation/random.ts';
 import { modelOn, targetAt } from '../support/models.ts';
+import { share } from '../support/seeds.ts';
 import { isObject } from '../support/strict-upstream/checker.ts';
 import type { Meant } from '../support/strict-upstream/wire-response.ts';
 import { WIRES, type Wire } from '../support/wires.ts';
@@ -26,7 +27,7 @@ import { PAIRS, PATHS, withStrictFleet } from './strict-fleet.ts';
 const { ANSWERS_MINUTES, ANSWERS_SEED } = process.env;
 const FIRST_SEED = Number(ANSWERS_SEED ?? 1);
 /** Conversations of each pair; a soak goes on for its minutes instead. */
-const CONVERSATIONS = 12;
+const CONVERSATIONS = share(12, 3);
 const SOAK_MS = Number(ANSWERS_MINUTES ?? 0) * 60_000;
 const BACKSTOP_MS = 120_000;
 

@@ -6,7 +6,7 @@ import { methodOf, OPERATIONS, type OperationName } from '../../lambdas/operatio
 import type { LocalRouter } from '../../local/start.ts';
 import { jsonMutation, mutateJson } from '../fuzz/mutate-json.ts';
 import { MODEL_ON, startWatched } from '../support/local.ts';
-import { checksAll, fc } from '../support/seeds.ts';
+import { fc, share } from '../support/seeds.ts';
 import { startUserPool, type UserPoolStandIn } from '../support/user-pool.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -339,11 +339,11 @@ describe('requests that the document allows and forbids', () => {
         counts.forbidden += 1;
         expect([status, text, body]).toEqual([400, text, body]);
       }),
-      { numRuns: checksAll ? 300 : 100 },
+      { numRuns: share(300, 5) },
     );
     // Otherwise the changes are no longer those of the names above.
-    expect(counts.served).toBeGreaterThan(checksAll ? 20 : 7);
-    expect(counts.forbidden).toBeGreaterThan(checksAll ? 100 : 33);
+    expect(counts.served).toBeGreaterThan(share(20, 5));
+    expect(counts.forbidden).toBeGreaterThan(share(100, 5));
   };
 
   test('a body of the admin API that the document forbids gets 400', async () => {

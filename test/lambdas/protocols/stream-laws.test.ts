@@ -539,7 +539,7 @@ describe.each(CALLER_PROTOCOLS)('a stream for a caller of %s', (to) => {
             if (!isError && end === bytes.length - 1) expect(told).toBe(whole);
           }
         }),
-        { numRuns: 3 },
+        { numRuns: share(3) },
       );
     },
   );
