@@ -1,7 +1,7 @@
 import type { AsyncCommand } from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createManualClock } from '../support/manual-clock.ts';
-import { fc } from '../support/seeds.ts';
+import { fc, share } from '../support/seeds.ts';
 import { type KeysLab, startKeysLab } from './keys-model/lab.ts';
 
 const SECOND = 1_000;
@@ -9,7 +9,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 /** Mid-month and mid-minute. */
 const START = Date.parse('2026-11-10T11:30:30Z');
-const HISTORIES = Number(process.env.PLAN_HISTORIES ?? 8);
+const HISTORIES = Number(process.env.PLAN_HISTORIES ?? share(8, 3));
 /** Caches of keys and plans are 10 s old at most; 15 s are promised. */
 const TAKES_EFFECT_MS = 15 * SECOND;
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createShares } from '../../lambdas/routing/shares/shares.ts';
 import { createDynamoShareStore } from '../../lambdas/stores/dynamo/share-store.ts';
 import { createSdkClient } from '../support/sdk-client.ts';
-import { checksAll, SEED } from '../support/seeds.ts';
+import { checksAll, SEED, share } from '../support/seeds.ts';
 import { FAULT_SETS } from './fault-sets.ts';
 import { NO_FAULTS } from './faulty-network.ts';
 import {
@@ -12,9 +12,11 @@ import {
   simulateShares,
 } from './share-world.ts';
 
+const schedulesOf = (seeds: number): number =>
+  Math.ceil(Number(process.env.SIMULATION_SEEDS ?? seeds) / 16);
 // With fewer its own faults are not detected.
-const DEFAULT = checksAll ? 5_000 : 1_000;
-const SEEDS = Math.ceil(Number(process.env.SIMULATION_SEEDS ?? DEFAULT) / 16);
+const SEEDS = schedulesOf(share(5_000, 5));
+const TROUBLED_SEEDS = schedulesOf(share(5_000));
 /** A flood has a thousand requests. */
 const FLOODS = Math.ceil(SEEDS / 40);
 /** A soak on a busy machine takes some minutes for each set of faults. */
@@ -35,10 +37,10 @@ const create: CreateShares = (client, { clock, random }) =>
     random,
   });
 
-const run = async (faults: ShareFaults, createThese: CreateShares) => {
+const run = async (faults: ShareFaults, createThese: CreateShares, seeds = SEEDS) => {
   const failed: { seed: number; broken: string[] }[] = [];
   const modest = { got: 0, fair: 0 };
-  for (let seed = SEED; seed < SEED + SEEDS && failed.length < 3; seed += 1) {
+  for (let seed = SEED; seed < SEED + seeds && failed.length < 3; seed += 1) {
     const { broken, modest: one } = await simulateShares(seed, faults, createThese);
     modest.got += one.got;
     modest.fair += one.fair;
@@ -66,13 +68,13 @@ const TROUBLED: Record<string, ShareFaults> = {
 /** Of what a perfect scheduler gives to the tenants that do not flood; of 63 schedules the share deviates by a hundredth. */
 const LEAST_SHARE = checksAll ? 0.98 : 0.96;
 
-describe(`in ${SEEDS} schedules`, () => {
+describe(`in up to ${SEEDS} schedules`, () => {
   test.each(Object.entries(SOUND))(
     'shares under %s keep the quota, leave no request waiting and give modest tenants what is theirs',
     async (_, faults) => {
-      const { failed, share } = await run(faults, create);
+      const { failed, share: got } = await run(faults, create);
       expect(failed).toEqual([]);
-      expect(share).toBeGreaterThan(LEAST_SHARE);
+      expect(got).toBeGreaterThan(LEAST_SHARE);
     },
     TIMEOUT_MS,
   );
@@ -80,7 +82,7 @@ describe(`in ${SEEDS} schedules`, () => {
   test.each(Object.entries(TROUBLED))(
     'shares under %s keep the quota in all that the table decided',
     async (_, faults) => {
-      expect((await run(faults, create)).failed).toEqual([]);
+      expect((await run(faults, create, TROUBLED_SEEDS)).failed).toEqual([]);
     },
     TIMEOUT_MS,
   );
