@@ -11,14 +11,11 @@ import { type ReplayBench, startReplayBench } from './replay-bench.ts';
 
 const LENGTH = 450_000;
 
+const random = createRandom(SEED);
 /** Text that no compression brings below the size of an item. */
-const incompressible = (): string => {
-  const random = createRandom(SEED);
-  const letters = Array.from({ length: LENGTH }, () => random.between(0, 63));
-  return Buffer.from(letters.map((n) => 48 + n))
-    .toString('latin1')
-    .replaceAll('\\', '/');
-};
+const INCOMPRESSIBLE = Buffer.from(Array.from({ length: LENGTH }, () => 48 + random.between(0, 63)))
+  .toString('latin1')
+  .replaceAll('\\', '/');
 
 /** Routers whose large responses go to a strict S3. */
 const startWithBucket = async () => {
@@ -42,7 +39,7 @@ const startWithBucket = async () => {
     },
   });
   onTestFinished(s3.close);
-  bench.upstream.state.filler = incompressible();
+  bench.upstream.state.filler = INCOMPRESSIBLE;
   return { ...bench, s3 };
 };
 
