@@ -164,7 +164,7 @@ export const createReader = (type: string, call: UpstreamCall, meter: AnswerMete
   const choose = (start: string): BodyReader => {
     if (/^[{[]/.test(start)) return createJsonReader(call);
     if (type === STREAM_TYPE || EVENT.test(start)) return createStreamReader(call, meter);
-    throw new UpstreamError('malformed', `content-type ${type}`);
+    throw new UpstreamError('malformed', `neither JSON nor a stream, content-type ${type}`);
   };
   const read = (chunk: Uint8Array, least: number): GenerationEvent[] => {
     if (reader) return reader.push(chunk);
