@@ -7,12 +7,12 @@ type Json = Record<string, unknown>;
 /** An item that has begun, its texts as they are streamed, and the members that it gains. */
 type Item = { begun: Json; name: string; text: string; part?: Json; whole: Json };
 
-const itemsOf = ({ thinking, text, calls }: Meant): Item[] => [
+const itemsOf = ({ id: response = '1', thinking, text, calls }: Meant): Item[] => [
   ...(thinking === undefined
     ? []
     : [
         {
-          begun: { id: 'rs_1', type: 'reasoning', summary: [] },
+          begun: { id: `rs_${response}`, type: 'reasoning', summary: [] },
           ...{ name: 'reasoning_summary_text', text: thinking.text },
           part: { type: 'summary_text', text: '' },
           whole: {
@@ -25,14 +25,14 @@ const itemsOf = ({ thinking, text, calls }: Meant): Item[] => [
     ? []
     : [
         {
-          begun: { id: 'msg_1', type: 'message', role: 'assistant', content: [] },
+          begun: { id: `msg_${response}`, type: 'message', role: 'assistant', content: [] },
           ...{ name: 'output_text', text },
           part: { type: 'output_text', text: '', annotations: [], logprobs: [] },
           whole: { content: [{ type: 'output_text', text, annotations: [], logprobs: [] }] },
         },
       ]),
   ...calls.map(({ id, name, arguments: called }, at) => ({
-    begun: { id: `fc_${at}`, type: 'function_call', call_id: id, name, arguments: '' },
+    begun: { id: `fc_${response}_${at}`, type: 'function_call', call_id: id, name, arguments: '' },
     ...{ name: 'function_call_arguments', text: called },
     whole: { arguments: called },
   })),

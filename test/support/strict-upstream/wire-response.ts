@@ -1,5 +1,7 @@
 /** What an upstream's answer means; how it is cut into events and bytes is another matter. */
 export type Meant = {
+  /** What the ids of its items end in, where a vendor has some; those of a session differ. */
+  id?: string;
   /** Before the text, with the vendor's signature; the chat protocol has no place for it. */
   thinking?: { text: string; signature: string };
   text: string;
