@@ -40,7 +40,7 @@ const LATE_MS = 50;
 const RECOVERY_TRIES = 10;
 const RECOVERY_PAUSE_MS = 600;
 /** Where a busy machine lets the calls of a working table time out, the usage of a cell is a 503 for as long. */
-const SETTLING = { timeout: 120_000, interval: 50 };
+const SETTLING = { timeout: 120_000, interval: 250 };
 const LOOKS = 100;
 
 const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages' };
