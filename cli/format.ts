@@ -14,6 +14,9 @@ const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 
 export const textOf = (value: unknown): string => plainText(value).replace(UNPRINTABLE, '\uFFFD');
 
+export const plural = (count: unknown, noun: string): string =>
+  `${textOf(count)} ${noun}${count === 1 ? '' : 's'}`;
+
 const isNumber = (value: unknown): boolean => value === undefined || typeof value === 'number';
 
 /** Formats rows as a table; number columns are right-aligned. */

@@ -1,5 +1,5 @@
 import type { AdminClient } from './admin-client.ts';
-import { rowsIn } from './format.ts';
+import { plural, rowsIn } from './format.ts';
 
 /** Shorter work shows nothing. */
 const FIRST_MS = 1_000;
@@ -34,7 +34,7 @@ export const createProgress = (
 
   const show = () => {
     if (now() < next) return;
-    const count = rows > 0 ? `${rows} rows` : `${responses} responses`;
+    const count = rows > 0 ? plural(rows, 'row') : plural(responses, 'response');
     const text = total === undefined ? count : barOf(responses, total);
     output.write(isTerminal ? `\r${text}\u001B[K` : `${text}\n`);
     isShown = true;

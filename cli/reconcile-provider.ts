@@ -2,7 +2,7 @@ import { type AdminClient, pagesOf, requestFor } from './admin-client.ts';
 import { CliError, usageError } from './cli-error.ts';
 import type { CommandInput } from './command.ts';
 import type { Env } from './connection.ts';
-import { type Row, rowsIn, textOf } from './format.ts';
+import { plural, type Row, rowsIn, textOf } from './format.ts';
 import { ANY_MODEL, type Billed, PROVIDERS, readInvoice } from './provider-costs.ts';
 import type { Options } from './read-arguments.ts';
 import { required } from './read-options.ts';
@@ -90,7 +90,7 @@ const reasonOf = ({ ours, theirs }: Line, isDifferent: boolean): string => {
     return quantity === 0
       ? 'other prices than those of the catalog'
       : `price: ${perMillion(nanos, quantity)}, the catalog has ${perMillion(ours.nanos, quantity)}`;
-  if (ours.estimated > 0) return `the counts of ${ours.estimated} requests are estimated`;
+  if (ours.estimated > 0) return `the counts of ${plural(ours.estimated, 'request')} are estimated`;
   return quantity > ours.quantity
     ? 'others use the account, or attempts that the router gave up were generated on'
     : 'not billed yet, or retries that the provider does not bill';

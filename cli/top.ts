@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type AdminClient, requestFor } from './admin-client.ts';
 import { CliError } from './cli-error.ts';
 import type { Command } from './command.ts';
-import { formatTable, type Row, rowsIn, textOf } from './format.ts';
+import { formatTable, plural, type Row, rowsIn, textOf } from './format.ts';
 import type { OptionName } from './read-arguments.ts';
 import { membersIn } from './read-options.ts';
 
@@ -84,7 +84,7 @@ const TABLES: Record<string, string[]> = {
 const printFrame = (frame: Row): string => {
   const { at, since, requests, per_second, failed_percent, refused, cost_usd } = frame;
   const head = [
-    `${textOf(at)}  since ${textOf(since)}: ${textOf(requests)} requests, ${textOf(per_second)} a second`,
+    `${textOf(at)}  since ${textOf(since)}: ${plural(requests, 'request')}, ${textOf(per_second)} a second`,
     `${textOf(failed_percent)} % failed, ${textOf(refused)} refused, $${textOf(cost_usd)} spent, $${textOf(frame.cost_usd_per_hour)} an hour at this rate`,
   ];
   const tables = Object.entries(TABLES).map(([member, columns]) => {

@@ -1,5 +1,5 @@
 import type { Command, CommandInput } from './command.ts';
-import { formatTable, type Row, rowsIn, textOf } from './format.ts';
+import { formatTable, plural, type Row, rowsIn, textOf } from './format.ts';
 import { PROVIDER_COLUMNS, reconcileProvider } from './reconcile-provider.ts';
 
 const QUOTA_COLUMNS = [
@@ -63,7 +63,7 @@ const costNote = ({ total }: Row): string | undefined => {
   const { cost_estimated_usd: estimated, incomplete_requests: incomplete } = (total ?? {}) as Row;
   const notes = [
     ...(estimated ? [`$${textOf(estimated)} of the cost is estimated`] : []),
-    ...(incomplete ? [`${textOf(incomplete)} requests used something without a price`] : []),
+    ...(incomplete ? [`${plural(incomplete, 'request')} used something without a price`] : []),
   ];
   return notes.length === 0 ? undefined : `${notes.join('; ')}: docs/costs.md`;
 };

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { PROGRAM } from '#program';
 
+import { plural } from '../../cli/format.ts';
 import { makeFolder } from '../../cli/make-folder.ts';
 import { createProgress } from '../../cli/progress.ts';
 import { parseModels } from '../../lambdas/catalog/parse-models.ts';
@@ -104,10 +105,16 @@ const reportOf = (out: string, imported: Imported): string => {
   const { catalog, secrets, missing, plans, noCounterpart, assumed } = imported;
   const targets = catalog.flatMap((model) => model.targets);
   const toFill = missing.length === 0 ? '' : `; add ${missing.join(', ')}`;
+  const planned = [
+    plural(plans.projects.length, 'project'),
+    plural(plans.plans.length, 'plan'),
+    plural(plans.keys.length, 'key'),
+    plural(plans.budgets.length, 'budget'),
+  ].join(', ');
   const [file, credentials] = [join(out, 'catalog.json'), join(out, 'secrets.json')];
-  return `${file}: ${catalog.length} models, ${targets.length} targets
-${credentials}: ${Object.keys(secrets).length} credentials${toFill}
-${join(out, 'plans.json')}: ${plans.projects.length} projects, ${plans.plans.length} plans, ${plans.keys.length} keys, ${plans.budgets.length} budgets
+  return `${file}: ${plural(catalog.length, 'model')}, ${plural(targets.length, 'target')}
+${credentials}: ${plural(Object.keys(secrets).length, 'credential')}${toFill}
+${join(out, 'plans.json')}: ${planned}
 ${sectionOf('No counterpart', noCounterpart)}${sectionOf('Assumed', assumed)}
 Next:
   ${PROGRAM.start} --catalog ${file} --secrets ${credentials}

@@ -31,7 +31,10 @@ const readFrame = async () => {
 };
 
 test('admin top sums the requests of the last minutes by model and target, as their list has them', async () => {
-  const ids = [await ask('say hello'), await ask('fault status=400'), await ask('say hello')];
+  const screen = async () => (await runCli(['top', '--once', '--url', router().baseUrl])).out;
+  const first = await ask('say hello');
+  await expect.poll(screen).toMatch(/: 1 request, [\d.]+ a second\n/);
+  const ids = [first, await ask('fault status=400'), await ask('say hello')];
   await expect.poll(async () => (await readFrame()).requests).toBe(3);
   const frame = await readFrame();
   expect(frame).toMatchObject({ failed: 1, failed_percent: 33.3 });
@@ -42,7 +45,7 @@ test('admin top sums the requests of the last minutes by model and target, as th
     expect(cost).toBeCloseTo(frame.cost_usd, 6);
   }
   expect(frame.cost_usd).toBeGreaterThan(0);
-  const { out } = await runCli(['top', '--once', '--url', router().baseUrl]);
+  const out = await screen();
   expect(out).toMatch(/: 3 requests, [\d.]+ a second\n33\.3 % failed, 0 refused, \$0\.\d+ spent/);
   expect(out).toMatch(/^MODEL +REQUESTS +FAILED/m);
 });
