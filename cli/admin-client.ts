@@ -72,7 +72,6 @@ export type AdminClientOptions = {
   hint?: string;
 };
 
-/** Creates a client of the admin routes below `baseUrl`. */
 export const createAdminClient =
   ({ baseUrl, sign, hint = '' }: AdminClientOptions): AdminClient =>
   async ({ method, path, body }) => {
@@ -101,7 +100,6 @@ export const createAdminClient =
     }
   };
 
-/** Reads the pages of a list, one after the other. */
 export async function* pagesOf(
   client: AdminClient,
   request: AdminRequest,
@@ -119,7 +117,6 @@ export async function* pagesOf(
   }
 }
 
-/** All pages as one response. */
 export const allPages = async (client: AdminClient, request: AdminRequest) => {
   const data: Record<string, unknown>[] = [];
   let last: Record<string, unknown> = {};

@@ -34,7 +34,6 @@ const readFileOf = async (path: string): Promise<z.infer<typeof File>> => {
   throw usageError(`${path} is not valid.\n${z.prettifyError(parsed.error)}`);
 };
 
-/** The id of the usable key with a name. */
 const findKey = async (send: AdminClient, project: string, name: string) => {
   const wanted = requestFor('keys.list', { project }, { q: name, status: 'active' });
   const { data } = await allPages(send, wanted);

@@ -45,7 +45,6 @@ const describeInvitation = ({ invitation }: Record<string, unknown>): string =>
     ? 'The member has signed in before, so no e-mail was sent.'
     : 'The temporary password in the e-mail is valid for 3 days; a second invitation sends another.';
 
-/** Users of the console of a stack. */
 const MEMBER_COMMANDS: Record<string, Command> = {
   'members list': {
     options: ['project', 'search'],

@@ -1,7 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { CliError } from './cli-error.ts';
 
-/** Stdin is a terminal, a file or a pipe. */
 export type Stdin = NodeJS.ReadableStream & { isTTY?: boolean };
 
 type Streams = { input: Stdin; output: NodeJS.WritableStream };

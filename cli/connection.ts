@@ -4,7 +4,6 @@ import type { Check } from './check.ts';
 import { CliError, usageError } from './cli-error.ts';
 import type { Options } from './read-arguments.ts';
 
-/** The router that a command operates. */
 export type Connection = {
   send: AdminClient;
   /** Its public endpoints, by name. */
@@ -21,7 +20,6 @@ const START_HINT = ` Is \`${PROGRAM.router}\` running? Use --url or --stack to c
 const ADMIN_SECRET = 'MODEL_ROUTER_ADMIN_SECRET';
 const LOOPBACK = /^(?:127\.0\.0\.1|localhost|\[::1\])$/;
 
-/** Outputs of a stack that are public endpoints, and what to call them. */
 const ENDPOINTS = {
   RestApiUrl: 'REST API',
   FunctionUrl: 'Function URL',

@@ -1,6 +1,5 @@
 import type { Command, CommandInput } from './command.ts';
 
-/** A row of a response. */
 export type Row = Record<string, unknown>;
 
 const plainText = (value: unknown): string => {
@@ -39,7 +38,6 @@ export const formatTable = (columns: string[], rows: Row[]): string => {
     .join('\n');
 };
 
-/** Formats a record, one field per line. */
 const formatRecord = (record: Row): string => {
   const fields = Object.entries(record);
   const width = Math.max(...fields.map(([name]) => name.length));

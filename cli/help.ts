@@ -99,7 +99,6 @@ const ABOUT: Record<string, string> = {
     'create the projects, plans, keys and budgets of a JSON file; --force overwrites plans and budgets',
 };
 
-/** A command with its arguments and options, each as one word of the line. */
 const wordsOf = (name: string, command: Command): string[] => {
   const needed = neededBy(command);
   const shown = (option: OptionName): string => {
@@ -124,7 +123,6 @@ const wrapped = (words: string[]): string => {
   return lines.join('\n');
 };
 
-/** Every command, from its row. */
 export const listOfCommands = (): string =>
   Object.entries(COMMANDS)
     .map(([name, command]) => {
@@ -133,7 +131,6 @@ export const listOfCommands = (): string =>
     })
     .join('\n');
 
-/** Arguments, options and an example of a command, from its row. */
 export const helpOf = (command: Command): string => {
   const [name = ''] = Object.entries(COMMANDS).find(([, one]) => one === command) ?? [];
   return [

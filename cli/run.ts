@@ -33,7 +33,6 @@ const checkOperands = ({ operands: named = {} }: Command, operands: string[]): v
   if (surplus.length > 0) throw usageError(`Unexpected argument: ${surplus.join(' ')}`);
 };
 
-/** A terminal, a file or a pipe. */
 type Output = NodeJS.WritableStream & { isTTY?: boolean };
 
 export type Io = {
@@ -126,7 +125,6 @@ export const run = async (args: string[], now: number, io: Io): Promise<void> =>
 
 type Asked = { connection: Connection; request: AdminRequest | undefined; io: Io };
 
-/** Asks, and prints the response. @throws CliError */
 const answer = async (
   command: Command,
   input: CommandInput,

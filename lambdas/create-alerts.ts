@@ -11,14 +11,12 @@ import type { Log } from './support/log.ts';
 import type { UpstreamSecrets } from './upstreams/secrets.ts';
 import { MessageRejected, type PostJson } from './webhooks/send.ts';
 
-/** A message of the queue. */
 type Queued = { form: AlertForm; alert: Alert };
 
 /** The topic itself sends alarms by e-mail. */
 const takes = (form: AlertForm, { subject }: Alert): boolean =>
   form !== 'email' || !subject.startsWith('alarm/');
 
-/** What the function has of AWS. */
 export type AlertParts = {
   env: AlertsEnv;
   store: AlertStore;
@@ -30,7 +28,6 @@ export type AlertParts = {
   log: Log;
 };
 
-/** How the queue is called. */
 export const ALERT_QUEUE = {
   service: 'sqs',
   targetPrefix: 'AmazonSQS',

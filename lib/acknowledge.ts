@@ -10,7 +10,6 @@ export const acknowledge = (construct: IConstruct, reasons: Record<string, strin
   }
 };
 
-/** cdk-nag rules suppressed for all our functions. */
 export const acknowledgeFunction = (lambda: IConstruct): void =>
   acknowledge(lambda, {
     'Serverless-LambdaDLQ':

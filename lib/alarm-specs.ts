@@ -6,7 +6,6 @@ import type { MetricIn } from '../lambdas/metrics.ts';
 import { type RouterMetrics, type ShareOptions, share, type Total } from './router-metrics.ts';
 import type { Stage } from './stage.ts';
 
-/** One metric alarm. */
 export type AlarmSpec = {
   /** End of the alarm's name, and anchor of its runbook in docs/operations.md. */
   id: string;

@@ -86,7 +86,6 @@ const createTopic = (scope: Construct, { name, alarmEmail }: Stage): Topic => {
   return topic;
 };
 
-/** All alarms of a stage, each with a runbook, and the composite alarm `service-down`. */
 export class Alarms extends Construct {
   /** The composite alarm first, then in the order of their specs. */
   readonly all: cloudwatch.AlarmBase[];

@@ -114,7 +114,6 @@ const costRow = ({ router, memoryMb }: PlatformSources): cloudwatch.IWidget[] =>
   ];
 };
 
-/** Returns the rows about DynamoDB, Lambda, the public endpoints and cost. */
 export const platformRows = (sources: PlatformSources): cloudwatch.IWidget[][] => [
   meterRow(sources),
   functionRow(sources),

@@ -105,7 +105,6 @@ const modelRow = ({ metrics, labels }: ProductSources): IWidget[] => {
   ];
 };
 
-/** Returns the rows about requests, errors, latency, models and quotas. */
 export const productRows = (sources: ProductSources): IWidget[][] => [
   trafficRow(sources),
   errorRow(sources),

@@ -75,7 +75,6 @@ const QUERIES: Query[] = [
   ]),
 ];
 
-/** Returns the log tables, two per row. */
 const logRows = ({ logGroupName }: LogGroup): cloudwatch.IWidget[][] => {
   const tables = QUERIES.map(
     ({ title, lines }) =>

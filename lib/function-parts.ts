@@ -39,7 +39,6 @@ const grantKey = (scope: Construct, { kmsKey }: Stage, grantee: IGrantable): voi
   });
 };
 
-/** Settings shared by all our functions. */
 const FUNCTION_SHAPE = {
   handler: 'index.handler',
   runtime: lambda.Runtime.NODEJS_24_X,

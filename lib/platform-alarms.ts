@@ -168,7 +168,6 @@ const metricsMissing = ({ router, metrics }: AlarmSources): AlarmSpec => {
   };
 };
 
-/** Alarms on the platform: the tables, the history, Lambda, the log. */
 export const platformAlarms = (sources: AlarmSources): AlarmSpec[] => [
   ...meterAlarms(sources),
   ...writeAlarms(sources),

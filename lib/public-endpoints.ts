@@ -20,7 +20,6 @@ export class PublicEndpoints extends Construct {
   /** Undefined unless `stage.domain` is set. */
   readonly customDomain: apigateway.DomainName | undefined;
 
-  /** @param router the router function */
   constructor(
     scope: Construct,
     id: string,

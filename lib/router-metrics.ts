@@ -2,7 +2,6 @@ import { Duration } from 'aws-cdk-lib';
 import { MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { type DimensionName, type MetricIn, NAMESPACE, type Scope } from '../lambdas/metrics.ts';
 
-/** How a metric is aggregated and labelled. */
 export type Reading = {
   /** @default 'Sum' */
   statistic?: string;
@@ -43,7 +42,6 @@ export const createRouterMetrics = (stage: string) => {
 };
 export type RouterMetrics = ReturnType<typeof createRouterMetrics>;
 
-/** Metrics to add, and metrics to subtract. */
 export type Total = { of: Metric[]; without?: Metric[] };
 
 export type ShareOptions = {

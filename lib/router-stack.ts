@@ -36,7 +36,6 @@ export type RouterStackProps = StackProps & {
   alertsCode?: Code | undefined;
 };
 
-/** All resources of one stage, in one stack. */
 export class RouterStack extends Stack {
   constructor(scope: Construct, id: string, allProps: RouterStackProps) {
     const { stage, models, code, adminCode, consoleCode, otlpCode, ...others } = allProps;

@@ -22,7 +22,6 @@ export const readStage = (node: Node) => {
     slack: alertSlack === 'secret',
     webhook: alertWebhook !== undefined,
   };
-  /** Who gets alerts of alarms and of the log. */
   const alertForms = ALERT_FORMS.filter((form) => receivers[form]);
   return {
     ...{ ...context, name, memoryMb, alertForms },
@@ -56,7 +55,6 @@ export const readStage = (node: Node) => {
     tags: context.tags ?? {},
     corsOrigins: context.corsOrigins ?? [],
     hasWebFunction: context.webFunction === 'on',
-    /** Whether the REST API serves the console. */
     hasConsole: context.dashboard === 'cognito',
   };
 };

@@ -147,7 +147,6 @@ export const readOptions = (args: string[], env: Env) => {
     data,
     /** Base address of the OTLP collector that gets all records, and the headers that it requires. */
     otlp: readCollector(otlp, env),
-    /** Who gets alerts. */
     receivers: readReceivers({ alerts, slack }, env),
     /** Whether webhooks reach this machine and its network. */
     mayReachInner,

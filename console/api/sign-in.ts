@@ -19,7 +19,6 @@ const SIGNED_OUT = 'signed-out';
 
 type Pending = Attempt & { hash: string };
 
-/** The address of the page, as the pool knows it. */
 export const returnAddress = (): string => new URL('dashboard', pageBase).href;
 
 /** Leaves the page for the sign-in; it returns to the same hash. */

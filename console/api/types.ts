@@ -62,7 +62,6 @@ export type Usage = List<UsageRow> & {
 /** Figures of the newest requests: of so many, since then, and whether the day has no others. */
 export type OfRecent = Pick<Measured, 'of_requests' | 'is_all' | 'since'>;
 
-/** A section of the overview that could not be read. */
 export type Unread = { failure: string };
 
 export type NearKey = KeyUsage & { project: string };
@@ -88,5 +87,4 @@ type Read = {
   overview: Overview;
 };
 
-/** What the operations respond. */
 export type Replies = Omit<Reply, keyof Read> & Read;

@@ -62,7 +62,6 @@ const COLUMNS: Column<AuditEntry>[] = [
   },
 ];
 
-/** Settings, Audit: who changed what. */
 export const AuditPage = () => {
   const { session, project } = useShared();
   const { values, bind } = useFilters('audit');

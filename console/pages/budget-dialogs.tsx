@@ -110,7 +110,6 @@ export const ChangeBudget = ({ row: budget, ...dialog }: BudgetProps) => {
   );
 };
 
-/** Pauses or resumes. */
 export const PauseBudget = ({ row: budget, ...dialog }: BudgetProps) => {
   const { session } = useShared();
   const verb = budget.paused ? 'Resume' : 'Pause';

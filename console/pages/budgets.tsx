@@ -100,7 +100,6 @@ const ACTIONS: Action<Budget>[] = [
   DELETE_BUDGET,
 ];
 
-/** Settings, Budgets: how many dollars requests may cost. */
 export const BudgetsPage = () => {
   const { session, project } = useShared();
   const loaded = useLoad('', async () => (await session.api('budgets.list', {})).data);

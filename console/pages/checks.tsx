@@ -17,7 +17,6 @@ const CHECK_COLUMNS: Column<Check>[] = [
   { title: 'Reason', cell: ({ reason, place }) => [reason, place].filter(Boolean).join(' · ') },
 ];
 
-/** The checks of `doctor`. */
 export const Configuration = () => {
   const { session } = useShared();
   const checks = useLoad('', () => session.api('checks', {}));

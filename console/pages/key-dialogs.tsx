@@ -13,7 +13,6 @@ import { LimitFields, limitsIn, NO_LIMITS } from './limit-fields.tsx';
 
 type Props = { project: string; onClose: () => void; onChanged: (row: KeyRow) => void };
 
-/** What a plan allows, in one line. */
 export const PlanSummary = ({ plan }: { plan: Plan }) => (
   <>
     <p>

@@ -25,7 +25,6 @@ const csvRow = ({ counts, models, pending: _, ...key }: KeyRow) => ({
   last_used_at: counts?.last_used_at,
 });
 
-/** Settings, API keys: the keys of one project, or one of them. */
 export const KeysPage = () => {
   const { project, projects, route } = useShared();
   const { id } = route;

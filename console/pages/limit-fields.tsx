@@ -58,7 +58,6 @@ type FieldsProps = {
   modelsHint: string;
 };
 
-/** Limits of a plan, or of a key. */
 export const LimitFields = ({ bind, defaults, modelsHint }: FieldsProps) => (
   <>
     <div class="fields">

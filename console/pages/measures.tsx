@@ -8,7 +8,6 @@ import { Basis } from '../parts/time.tsx';
 
 type Measurable = { measure?: Omit<TargetMeasure, 'model' | 'target'> | undefined };
 
-/** Requests, failures, latency and cost of targets or of models. */
 export const MEASURES: Column<Measurable>[] = [
   figures('Requests', ({ measure }) => measure?.requests ?? 0, { isSummed: true }),
   figures('Failed', ({ measure }) => measure && measure.failed / measure.requests, {

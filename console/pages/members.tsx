@@ -15,7 +15,6 @@ import { Instant } from '../parts/time.tsx';
 
 const PROJECT = 'project:';
 
-/** Every role that can be given. */
 const useRoles = (): { value: string; label: string }[] => {
   const { projects } = useShared();
   return [
@@ -171,7 +170,6 @@ const NoSignIn = () => (
 
 const SUBTITLE = 'Who may sign in, and in which roles.';
 
-/** Settings, Members: who may sign in, and in which roles. */
 export const MembersPage = () => {
   const { session, project } = useShared();
   const { values, bind } = useFilters('members');

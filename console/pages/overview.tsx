@@ -29,7 +29,6 @@ const thresholdOf = (row: KeyUsage): number =>
 
 type ReadProps<T> = { of: T | Unread; children: (value: T) => ComponentChildren };
 
-/** A section, or why it could not be read. */
 const Read = <T extends object>({ of, children }: ReadProps<T>): ComponentChildren =>
   'failure' in of ? <FailureBox failure={new ApiFailure(of.failure)} /> : children(of);
 

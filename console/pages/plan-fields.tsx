@@ -93,7 +93,6 @@ const Choice = ({ name, bind }: FieldsProps & { name: ChoiceName }) => (
   <SelectField label={CHOICES[name].label} options={optionsOf(name)} {...bind(name)} />
 );
 
-/** What a plan has besides its limits. */
 export const PlanFields = ({ bind }: FieldsProps) => (
   <>
     <div class="fields">

@@ -70,7 +70,6 @@ const ACTIONS: Action<Plan>[] = [
   }),
 ];
 
-/** Settings, Plans: how much a key may do. */
 export const PlansPage = () => {
   const { plans, reloadShared } = useShared();
   const { create, columnsWith, dialog } = useActions({

@@ -36,7 +36,6 @@ type OptionsProps = {
   wrongTools: string | undefined;
 };
 
-/** System prompt, parameters, tools and images. */
 export const PlaygroundOptions = ({ bind, images, onImages, wrongTools }: OptionsProps) => (
   <details class="more-fields">
     <summary>System prompt, parameters, tools, images</summary>

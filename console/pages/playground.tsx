@@ -21,7 +21,6 @@ const MAX_TOKENS = 1_000;
 /** A shorter text is not a whole key. */
 const KEY_LENGTH = 30;
 
-/** The models of a typed key: the chosen one, or the first. */
 const useModels = (key: string) => {
   const [chosen, setChosen] = useState('');
   const loaded = useLoad(useSettled(key), async (typed) =>

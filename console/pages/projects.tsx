@@ -109,7 +109,6 @@ const ACTIONS: Action<Project>[] = [
   }),
 ];
 
-/** Settings, Projects: what keys belong to. */
 export const ProjectsPage = () => {
   const { projects, reloadShared } = useShared();
   const { create, columnsWith, dialog } = useActions({

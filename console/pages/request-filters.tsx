@@ -67,7 +67,6 @@ const AddFilter = ({
   );
 };
 
-/** Every filter of the requests; each is in the address. */
 export const FilterBar = ({ filters, rows }: { filters: Filters; rows: RequestSummary[] }) => {
   const { values, change, bind, hrefWith } = filters;
   return (

@@ -125,7 +125,6 @@ const COLUMNS: Column<RequestSummary>[] = [
   }),
 ];
 
-/** A table of requests, each with a link to its timeline. */
 export const RequestTable = (list: { rows: RequestSummary[]; empty?: ComponentChildren }) => (
   <Table
     look="scroll names"

@@ -126,7 +126,6 @@ const RequestList = () => {
   );
 };
 
-/** The list of requests, or one of them. */
 export const RequestsPage = () => {
   const { id } = useShared().route;
   return id === undefined ? <RequestList /> : <RequestDetails key={id} id={id} />;

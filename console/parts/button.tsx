@@ -2,7 +2,6 @@ import type { ComponentProps } from 'preact';
 
 type ButtonProps = Omit<ComponentProps<'button'>, 'class' | 'size'> & { look?: string };
 
-/** A button; `look` is its size or its weight. */
 export const Button = ({ look = '', ...props }: ButtonProps) => (
   <button type="button" class={`button ${look}`.trim()} {...props} />
 );

@@ -14,7 +14,6 @@ export const csvOf = (rows: readonly Record<string, unknown>[]): string => {
   return `${[names.join(','), ...lines].join('\r\n')}\r\n`;
 };
 
-/** Saves a text as a file of the reader. */
 export const saveFile = (name: string, text: string): void => {
   const url = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }));
   const link = Object.assign(document.createElement('a'), { href: url, download: name });

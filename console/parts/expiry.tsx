@@ -21,7 +21,6 @@ type ExpiryProps = {
   isKept?: boolean;
 };
 
-/** When a key ends. */
 export const Expiry = ({ param, value, onChange, isKept = false }: ExpiryProps) => {
   const [isDate, setDate] = useState(false);
   const { expires_at: end } = expiresAt(value);

@@ -43,7 +43,6 @@ type TextFieldProps = Omit<FieldProps, 'children'> & {
   maxLength?: number;
 };
 
-/** A labelled line of text, or several. */
 export const TextField = ({
   value,
   onChange,
@@ -63,12 +62,10 @@ export const TextField = ({
   </Field>
 );
 
-/** The id of what is created. */
 export const IdField = (field: Pick<TextFieldProps, 'param' | 'value' | 'onChange'>) => (
   <TextField label="Id" hint="Letters, digits, dots, dashes." {...field} />
 );
 
-/** One of the values of a choice. */
 export type Option<T extends string = string> = { value: T; label: string; isDefault?: true };
 
 /** The options of a choice, by their labels; numbers come first, as among the members of any object. `usual` is marked. */
@@ -141,7 +138,6 @@ type CheckListProps = {
   onChange: (chosen: string[]) => void;
 };
 
-/** Any number of values. */
 export const CheckList = ({ legend, hint, options, value: chosen, onChange }: CheckListProps) => (
   <fieldset class="check-list field">
     <legend>{legend}</legend>

@@ -67,7 +67,6 @@ export const localTime = (instant: string, now = Date.now()): string => {
 
 export const localClock = (ms: number): string => TIME.format(new Date(ms));
 
-/** The same instant in UTC, for the tooltip. */
 export const utcTime = (instant: string): string => `${UTC.format(new Date(instant))} UTC`;
 
 /** A UTC day such as `2026-11-22`. */

@@ -25,7 +25,6 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** A drawing next to a text that names it. */
 export const Icon = ({ name }: { name: IconName }) => (
   <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
     <path d={PATHS[name]} />

@@ -4,7 +4,6 @@ import { moveFocus } from './move-focus.ts';
 
 export type MenuItem = { label: string; isDangerous?: boolean; onChoose: () => void };
 
-/** A button with a menu of further actions. */
 export const Menu = ({ label, items }: { label: string; items: readonly MenuItem[] }) => {
   const [isOpen, setOpen] = useState(false);
   const id = useId();

@@ -58,7 +58,6 @@ type Entry = {
   /** Not for members of a project: the page shows every project. */
   isGlobal?: boolean;
 };
-/** Pages that belong together. */
 export type Group = { title: string; entries: readonly Entry[] };
 
 /** The pages as places to go to. */

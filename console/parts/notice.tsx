@@ -7,7 +7,6 @@ let listener: (text: string) => void = () => {};
 /** Reports the result of an action, on the screen and to screen readers. */
 export const announce = (text: string): void => listener(text);
 
-/** The one place where results of actions appear. */
 export const Notices = () => {
   const [text = '', show] = useBriefly<string>(SHOWN_MS);
   useEffect(() => {

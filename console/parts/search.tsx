@@ -44,7 +44,6 @@ type SearchProps = {
   keep?: (typed: string) => string;
 };
 
-/** A field that narrows the list below it. */
 export const Search = ({ label, placeholder, value, onChange, keep }: SearchProps) => (
   <label class="search">
     <Icon name="search" />
@@ -61,7 +60,6 @@ export const Search = ({ label, placeholder, value, onChange, keep }: SearchProp
   </label>
 );
 
-/** A search that is a filter of the address. */
 export const FilterSearch = ({ value, onChange, ...search }: SearchProps) => {
   const [typed, setTyped] = useTyped(value, onChange);
   return <Search {...search} value={typed} onChange={setTyped} />;

@@ -79,7 +79,6 @@ export const SecretDialog = ({ title, label, text, isWide = false, ...props }: S
   );
 };
 
-/** A new key, with code that uses it. */
 export const NewKeyDialog = ({ secret, onDone }: { secret: NewKey; onDone: () => void }) => (
   <SecretDialog
     title="Save this key now"

@@ -182,7 +182,6 @@ export const Table = <Row,>(props: TableProps<Row>) => {
   );
 };
 
-/** The names that something is limited to. */
 export const AllowedNames = ({ names }: { names: readonly string[] | undefined }) =>
   names ? <Clip text={names.join(', ')} /> : <span class="quiet">all</span>;
 

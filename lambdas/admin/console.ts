@@ -36,7 +36,6 @@ export const STREAMED_FILES = `${CONSOLE_PATH}/files/`;
 /** The document of the public and the admin API; at the root, and one of the console's files. */
 export const CONTRACT_PATH = '/openapi.json';
 
-/** Whether a path is the console's page or one of its files. */
 export const isConsoleFile = (path: string): boolean =>
   path === CONTRACT_PATH ||
   path === CONSOLE_PATH ||

@@ -133,7 +133,6 @@ export const withMiddlewares = (
   return handler as unknown as AdminHandler;
 };
 
-/** The admin routes. */
 export const createAdminHandler = (options: AdminHandlerOptions): AdminHandler => {
   const { routes, prefix, unidentified, identify, audit } = options;
   const findRoute = createFindRoute(routes, prefix);

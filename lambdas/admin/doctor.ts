@@ -114,7 +114,6 @@ export const checkPlans = async ({ models, plans }: Pick<OperationParts, 'models
     : [ok('plans', `${all.length} ${all.length === 1 ? 'plan' : 'plans'}`)];
 };
 
-/** Whether responses are stored, and run in the background. */
 const checkState = async ({ plans, stateMode = 'off' }: DoctorParts): Promise<Check> => {
   const all = await plans.listPlans().catch(() => []);
   const own = all.flatMap((plan) =>

@@ -29,7 +29,6 @@ const isWantedBy =
   (record: KeyRecord): boolean =>
     matches(record, q.toLowerCase()) && (status === undefined || status === statusAt(record, now));
 
-/** A page of a project's keys that match a query. */
 export const readKeyPage = (
   keys: Pick<KeyStore, 'readKeys'>,
   project: string,

@@ -42,7 +42,6 @@ export type Operations = {
 };
 export type Operation<Name extends OperationName> = Operations[Name];
 
-/** An operation as the handler finds and runs it. */
 export type AdminRoute = {
   method: 'GET' | 'POST';
   /** A path below the prefix of the API; each `{name}` takes one segment. */

@@ -61,7 +61,6 @@ export type AdminParts = Pick<
   isUnsettled?: ((projectId: string, day: string) => boolean) | undefined;
 };
 
-/** What its operations need. */
 export type OperationParts = AdminParts & {
   reconcileProject: HistoryJob['reconcile'];
   lifecycle: KeyLifecycle;

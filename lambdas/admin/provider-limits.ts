@@ -9,7 +9,6 @@ import type { QuotaState } from './quota-families.ts';
 
 type Parts = Pick<AdminParts, 'projects' | 'records' | 'clock'>;
 
-/** What a provider's latest response stated of its limits. */
 type Seen = { limits: string; limits_at: string };
 
 /** Of the last hour. */

@@ -7,7 +7,6 @@ import { FAULTS } from '../records/explain.ts';
 import type { RecordPlace } from '../stores/record-store.ts';
 import { Instant, KEY_ID, MAX_ID_LENGTH } from './input.ts';
 
-/** What a list is filtered by. */
 const SoughtId = z.string().max(MAX_ID_LENGTH);
 const Named = z.string().min(1).max(256);
 
@@ -38,7 +37,6 @@ const KeyIds = z
   .transform((ids) => ids.split(','))
   .pipe(z.array(z.string().regex(KEY_ID)).max(MAX_METERS));
 
-/** Counts of a page of keys, or of the keys that it names. */
 const KeyUsageQuery = z.strictObject({
   ...KeyQuery.omit({ count: true }).shape,
   limit: limitOf(MAX_METERS),

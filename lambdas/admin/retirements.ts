@@ -26,7 +26,6 @@ export const readKeysUsing = async (parts: Parts): Promise<Map<string, number>> 
 
 type Retirement = { retires?: string; successor?: string | null; keys_using?: number };
 
-/** What the admin API returns of a model that has a date. */
 export const publicRetirement = ({ retires, successor }: Model, keysUsing = 0): Retirement =>
   retires === undefined ? {} : { retires, successor: successor ?? null, keys_using: keysUsing };
 
@@ -63,7 +62,6 @@ const checkDate = (
   return (isUrgent ? failed : warning)(CHECK, place, reason);
 };
 
-/** Names the models that are or will be retired, with the keys that still use them. */
 export const checkRetirements = async (parts: Parts): Promise<Check[]> => {
   // A table that cannot be read has a separate check.
   const keys = await readKeysUsing(parts).catch(() => new Map<string, number>());

@@ -70,7 +70,6 @@ const dayIn = (listed: Listed): string | undefined => {
 
 type Finding = Pick<Check, 'result' | 'reason'> & { member?: string };
 
-/** Compares the day of a provider's list with the catalog's. */
 const compare = ({ retires, targets }: Model, listed: Listed | undefined): Finding => {
   const day = listed && dayIn(listed);
   if (listed === undefined || day === undefined)

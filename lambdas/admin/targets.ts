@@ -12,13 +12,11 @@ import { hasList } from './stated-retirement.ts';
 
 export type Placed = { place: string; model: Model; target: Target };
 
-/** Every target with its path in the catalog. */
 export const placedTargets = (models: Model[]): Placed[] =>
   models.flatMap((model, index) =>
     model.targets.map((target, number) => ({ place: placeOf(index, number), model, target })),
   );
 
-/** The calls that a test of the target makes. */
 export const callsOf = ({ tools }: Model, target: Target) =>
   CALLS.filter(
     (call) => ({ whole: true, streamed: true, tool: tools, list: hasList(target) })[call],

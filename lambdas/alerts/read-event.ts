@@ -56,7 +56,6 @@ const alertsOfLines = (data: string, runbookUrl: string): Alert[] => {
   });
 };
 
-/** What an event says to people. */
 export const alertsIn = ({ Records = [], awslogs }: AlertEvent, runbookUrl: string): Alert[] =>
   awslogs === undefined
     ? Records.flatMap(({ Sns }) => (Sns ? alertsOfAlarm(Sns.Message) : []))

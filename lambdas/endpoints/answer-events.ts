@@ -48,14 +48,12 @@ export const createUsageRecorder =
     return { ...event, usage };
   };
 
-/** The call's time or output is used up. */
 const isBudgetSpent = (error: unknown): boolean =>
   error instanceof UpstreamError && (error.kind === 'deadline' || error.kind === 'output-limit');
 
 export type AnswerOptions = {
   /** The upstream's origin (`originOf`), added to the signatures of its thinking. */
   origin: string;
-  /** What the attempt has used. */
   used: Counts;
   estimateInput(): number;
   note: Call['note'];

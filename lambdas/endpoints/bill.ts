@@ -17,7 +17,6 @@ export type Counts = {
   repeatedNanos?: number;
 };
 
-/** What one attempt used. */
 export type Used = Counts & { target: Target };
 
 /** Rough size of a token in responses, for upstreams that report no usage. */
@@ -98,7 +97,6 @@ export const billOf = (used: Used, { model, startedAt, ...parts }: BillParts): B
   };
 };
 
-/** What a request costs: all its attempts. */
 export type TotalCost = {
   costNanos: number;
   costSource: 'stated' | 'priced' | 'estimated';

@@ -78,7 +78,6 @@ export const createCallBudget = (
     /** Aborts at the deadline, when the client disconnects or cancels, and on `abort`. */
     signal: budget.signal,
     end,
-    /** Ends a call that may still run. */
     abort: (): void => {
       end();
       abort(OVER);

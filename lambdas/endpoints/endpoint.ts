@@ -33,7 +33,6 @@ export type Call = Identity & {
   remainingMs(): number;
   /** Fields of the access log line so far. */
   readonly notes: Readonly<Partial<RequestFields>>;
-  /** Adds fields to the access log line. */
   note(fields: Partial<RequestFields>): void;
   /** Called when the request of a generation has its unit. @default nothing is called */
   onAdmitted?: () => void;

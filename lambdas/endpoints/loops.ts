@@ -121,7 +121,6 @@ const isGrowing = (all: readonly Step[]): boolean => {
   );
 };
 
-/** Whether the history of a request ends in a loop. */
 export const isLoop = ({ turns }: Pick<GenerationRequest, 'turns'>): boolean => {
   if (turns.length < 2 * OF_ONE) return false;
   const steps = stepsOf(turns);

@@ -71,7 +71,6 @@ export const closePeriods = async (
   return done < all.length ? all[done - 1]?.keyId : undefined;
 };
 
-/** The last UTC day of a period's label. */
 export const lastDayOf = (period: string): string => {
   if (period.length !== 7) return period.slice(0, 10);
   const [year = 0, month = 0] = period.split('-').map(Number);

@@ -66,7 +66,6 @@ export type DayToFold = DayRange & {
   isLate: Share['isLate'];
 };
 
-/** A row as it grows. */
 type Growing = {
   stored: FoldedRow | undefined;
   row: UsageRow;

@@ -5,7 +5,6 @@ import type { Reconciled } from './close-periods.ts';
 import { boundOf, type DayRange, isAnew } from './day-range.ts';
 import { addEntry, addMetrics } from './metric-sums.ts';
 
-/** What a run adds to the metrics of a day. */
 export type MetricsFold = {
   add(entry: RecordEntry, part: Parameters<typeof addEntry>[2], time: number): void;
   /** Writes what has changed; false if another run has written since it was read. */
@@ -51,7 +50,6 @@ const FIRST_DAYS = 35;
 
 type Close = {
   projectId: string;
-  /** The last closed day. */
   closedUntil: string;
   /** The closed periods of the months that had an open day. */
   reconciled: readonly Reconciled[];

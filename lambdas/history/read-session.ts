@@ -11,7 +11,6 @@ const MOST_READ = 10_000;
 export type Session = {
   /** The newest first. */
   records: RequestRecord[];
-  /** All of the range was read. */
   isComplete: boolean;
 };
 

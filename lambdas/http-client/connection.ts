@@ -17,7 +17,6 @@ export type ExchangeHandler = ResponseHandler & {
   onError(error: Error): void;
 };
 
-/** One request in flight. */
 export type Exchange = {
   /** Whether the connection carried another request before: its server may have closed it since. */
   isReused: boolean;
@@ -64,7 +63,6 @@ const closedEarly = (): Error =>
     code: 'ECONNRESET',
   });
 
-/** What the owner of connections does with one. */
 export type ConnectionEvents = {
   /** It can carry the next request; `keepAlive` is its server's header of that name. */
   onIdle(connection: Connection, keepAlive: string | undefined): void;
@@ -76,7 +74,6 @@ export type ConnectionEvents = {
   onUnanswered(): void;
 };
 
-/** The request in flight. */
 type Carried = { handler: ExchangeHandler; reader: ResponseReader; hasBytes: boolean };
 
 /** @param connected the socket's event for a connection that can be written to */

@@ -130,7 +130,6 @@ export type HttpHandler = (
 ) => Promise<void>;
 
 export type HttpHandlerOptions = {
-  /** Keeps why requests were refused. */
   refusals: Pick<Refusals, 'refuse' | 'writing'>;
   endpoints: Endpoints;
   authenticate: Authenticate;

@@ -87,7 +87,6 @@ const notOffered = (path: string): string | undefined => {
 
 // --- path -> address ---
 
-/** The meaning of a request's path. */
 export type Address = {
   /** The path of a route, or the path as sent if no route has it. */
   path: string;

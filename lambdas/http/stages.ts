@@ -24,7 +24,6 @@ export type InvocationContext = {
   signal?: AbortSignal;
 };
 
-/** The pieces of a streamed body. */
 export type Texts = AsyncGenerator<string, void, void>;
 
 /** What the platform sends: headers first, then a text, or the pieces of a stream. */

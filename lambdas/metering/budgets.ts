@@ -38,7 +38,6 @@ const readBudget = (text: string) => {
   return { scope, period, max };
 };
 
-/** The lease of a caller's request. */
 export const leaseOf = (
   { budgets = [], meterId, projectId }: Caller,
   { nanos, ample, who = {} }: LeaseQuery,

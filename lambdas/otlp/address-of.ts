@@ -2,7 +2,6 @@ import type { AddressOf } from './spans.ts';
 
 type Model = { targets: readonly { upstream: string; model: string; baseUrl: string }[] };
 
-/** Addresses of the providers in a catalog. */
 export const addressesIn = (models: readonly Model[]): AddressOf => {
   const addresses = new Map(
     models

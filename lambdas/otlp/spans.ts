@@ -168,7 +168,6 @@ export const spansOf = (record: RequestRecord, addressOf: AddressOf): Span[] => 
   return [root, ...children];
 };
 
-/** A request that took no unit. */
 export const refusedSpan = (refused: RefusedRequest): Span => {
   const { id, startedAt, ms, model, code, status, text } = refused;
   return {

@@ -5,11 +5,9 @@ import { gunzipSync, gzipSync } from 'node:zlib';
  * store. It grows at the pace of the upstream, also when a reader is slow or has disconnected.
  */
 export type Recording = {
-  /** Adds complete messages. */
   append(text: string): void;
   /** Readers end after the last message. */
   end(): void;
-  /** Resolves at the end. */
   readonly ended: Promise<void>;
   isEmpty(): boolean;
   /** All text from the beginning, then what is appended; ends after `end`. */
@@ -21,7 +19,6 @@ export type Recording = {
 /** Characters that are held as text; more are compressed, to a tenth or less. */
 const TAIL_LENGTH = 262_144;
 
-/** A signal that can be awaited repeatedly. */
 const createBell = () => {
   let next = Promise.withResolvers<void>();
   return {
@@ -47,7 +44,6 @@ export const createRecording = (): Recording => {
   let tailLength = 0;
   let isEnded = false;
 
-  /** The text that follows a position, and where it ends. */
   const readFrom = ({ index, characters, texts }: Position): { text: string; end: Position } => {
     const member = members[index];
     if (member) {

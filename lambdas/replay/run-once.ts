@@ -13,7 +13,6 @@ import { createOwn, type Run, type Running } from './own.ts';
 import { createRepeatHeaders, readLive, readOwn, replyLate, replyOfKept } from './repeat.ts';
 import { assertResumable, notResumable } from './resume.ts';
 
-/** Who has the request of an attempt. */
 type Found =
   /** This attempt; with the id of the unit and the response, a dead owner's after a takeover. */
   | { by: 'me'; unit: Unit }
@@ -113,10 +112,8 @@ export type ReplayDeps = {
   keepMs: number;
 };
 
-/** A request with an idempotency key. */
 type Repeatable = { attempt: Attempt; checked: CheckedCall; run: Run };
 
-/** The replies to a request, by who has it. */
 const createReplies = (deps: ReplayDeps, running: Map<string, Running>) => {
   const { clock, log } = deps;
   const own = createOwn({ ...deps, running });

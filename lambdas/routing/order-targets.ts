@@ -15,7 +15,6 @@ const cacheOf = oncePer(
   (target) => `${accountOf(target)} ${target.model}`,
 );
 
-/** Bits of a number that JavaScript holds exactly. */
 const BITS = 48;
 
 /** Uniform in (0, 1), the same for the same names on every machine. */

@@ -17,7 +17,6 @@ const RESERVE_MS = 10_000;
 
 export type FollowDeps = {
   responses: Pick<ResponseStore, 'findPiece'>;
-  /** Reads the response again, as it is now. */
   again(): Promise<Found | undefined>;
   clock: Clock;
 };

@@ -63,7 +63,6 @@ export const objectsIn = (list: unknown): Json[] =>
     .map(asRecord)
     .filter((item) => item !== undefined);
 
-/** A stored item as a request sends it. */
 export const sendable = (item: Json): Json => {
   if (!UNSENT.has(typeOf(item))) return item;
   const { id: _, status: __, ...rest } = item;

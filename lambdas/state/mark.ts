@@ -31,7 +31,6 @@ export const markWhole = (json: string, marks: Partial<Marks>): string =>
 /** Events of an item, which is in them. */
 const ITEM = /^response\.output_item\./;
 
-/** Marks the messages of one stream. */
 export const createMark = (marks: Marks) => {
   let id = '';
   /** Upstreams' ids of items, by what they are here. */
@@ -76,6 +75,5 @@ export const createMark = (marks: Marks) => {
   };
 };
 
-/** The response in an event that has one. */
 export const responseIn = (message: SseMessage): Json | undefined =>
   'data' in message ? asRecord(readJsonObject(message.data)?.response) : undefined;

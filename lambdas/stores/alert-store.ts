@@ -1,4 +1,3 @@
-/** What distinguishes an alert from others. */
 export type ClaimedAlert = {
   /** What it is about. */
   subject: string;

@@ -1,8 +1,6 @@
 /** What a request with the same key must have in common with the first one. */
 export type Fingerprint = {
-  /** Name of the route's protocol. */
   route: string;
-  /** Catalog id of the model. */
   model: string;
   /** SHA-256 of the body's bytes; the body itself is not stored. */
   body: string;

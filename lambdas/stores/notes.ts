@@ -38,7 +38,6 @@ export type Lesson = {
 export type LessonStore = {
   /** The lessons of all targets by their name, `protocol:upstream/model`. */
   readLessons(): Promise<Record<string, Lesson>>;
-  /** Replaces the target's lesson. */
   writeLesson(target: string, lesson: Lesson): Promise<void>;
 };
 

@@ -18,7 +18,6 @@ export type StoredResponse = {
   response: Uint8Array;
 };
 
-/** The life of one response. */
 export type ResponseKey = { key: string; expiresAt: number };
 
 /**

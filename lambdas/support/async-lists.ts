@@ -28,7 +28,6 @@ export const forEachAlone = async <Item>(
   if (failures.length > 0) throw failures[0];
 };
 
-/** Reads a generator to its end. */
 export const listOf = async <Item>(source: AsyncGenerator<Item, void, void>): Promise<Item[]> => {
   const items: Item[] = [];
   for await (const item of source) items.push(item);

@@ -19,7 +19,6 @@ import { urlOf } from './send.ts';
 
 export type CountCall = {
   target: Target;
-  /** The target's protocol. */
   protocol: UpstreamProtocol;
   request: GenerationRequest;
   /** The caller's body, of which the provider gets what it counts. */

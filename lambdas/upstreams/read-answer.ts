@@ -27,15 +27,12 @@ const createGoodbye = (reader: BodyReader, clock: Clock) => {
   };
 };
 
-/** The call that a response belongs to. */
 type Sent = {
-  /** Content has arrived. */
   onContent(): void;
   /** Nothing but the end may follow: the connection is drained for reuse instead of closed. */
   complete(): void;
   /** Releases the connection. Idempotent. */
   close(): void;
-  /** Why the call failed, where it did. */
   errorOf(error: unknown): unknown;
   clock: Clock;
 };

@@ -28,7 +28,6 @@ export type UpstreamCall = {
   heard?:
     | { limits?: ProviderLimit[]; usage?: Partial<Usage> | undefined; isFinal?: boolean }
     | undefined;
-  /** The target's protocol. */
   protocol: UpstreamProtocol;
   /** The caller's body: what it shares with the upstream's is copied from a large one. */
   source?: JsonSource | undefined;

@@ -8,7 +8,6 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 
 const Manifest = z.object({ name: z.string(), version: z.string(), license: z.string() });
 
-/** A package of which a part is in a bundle. */
 export type Part = z.infer<typeof Manifest> & { folder: string };
 
 /** The folder of the package that a source belongs to; it may be in that of another one. */

@@ -34,7 +34,6 @@ const FUNCTIONS = {
   web: WEB_BUNDLE,
 } as const;
 
-/** Writes the package, the documents and their checksums. */
 const writeArtifacts = (): void => {
   rmSync(outdir, { recursive: true, force: true });
   mkdirSync(outdir);

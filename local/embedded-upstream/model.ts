@@ -13,7 +13,6 @@ import { type Prompt, readPrompt, textOf } from './prompt.ts';
 import { sampleOf } from './schema-sample.ts';
 import { countTokens } from './words.ts';
 
-/** Provider-specific parts of a response. */
 export type ModelStyle = {
   newCallId(): string;
   /** Signature of a thinking block; undefined where the provider does not sign them. */

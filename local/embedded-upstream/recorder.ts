@@ -28,7 +28,6 @@ export type UpstreamControl = {
   readonly calls: readonly RecordedCall[];
   /** The first matching rule applies; a rule lasts until it is used up or reset. */
   inject(rule: FaultRule): void;
-  /** Deletes calls and rules. */
   reset(): void;
 };
 

@@ -32,7 +32,6 @@ type PlannedResponse = {
   /** Its `model` is the upstream's model name. */
   meta: ResponseMeta;
   fault: Fault | undefined;
-  /** The message of an error. */
   failureText: string;
   /** Delay before every message, in milliseconds. */
   delayMs: number;

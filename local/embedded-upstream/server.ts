@@ -43,7 +43,6 @@ export type EmbeddedUpstream = {
  * in reverse: it decodes what the router sends upstream and encodes what the router receives.
  */
 export const startEmbeddedUpstream = async (parts: {
-  /** The credentials that are accepted. */
   credentials: ReadonlySet<string>;
   /** Delay before every message, in milliseconds. */
   delayMs: number;

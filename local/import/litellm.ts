@@ -14,7 +14,6 @@ export type LitellmFiles = {
   teams?: Source | undefined;
   /** A file for each page. */
   keys: Source[];
-  /** LiteLLM's table of models. */
   models?: Source | undefined;
 };
 
@@ -24,7 +23,6 @@ const MAX_ID = 200;
 
 const inForm = ({ name }: Group): boolean => NAME.test(name);
 
-/** Other names of models: by the name that they stand for. */
 const aliasesIn = ({ router_settings: router, litellm_settings: settings }: Config) => {
   const named = Object.entries(router?.model_group_alias ?? {}).map(
     ([alias, to]) => [alias, typeof to === 'string' ? to : to.model] as const,

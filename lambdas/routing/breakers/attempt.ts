@@ -6,7 +6,6 @@ import type { Asker, Health, LocalBreakers } from './local-breakers.ts';
 import type { SharedStates } from './shared-states.ts';
 import type { TripRule } from './trip-rules.ts';
 
-/** A permitted call in flight. */
 export type Attempt = {
   target: Target;
   name: string;

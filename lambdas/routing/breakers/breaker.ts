@@ -76,7 +76,6 @@ const createConstraintsOf =
     return constraints;
   };
 
-/** The constraint that stays closed for longest. */
 const longest = (constraints: Constraint[]): Constraint | undefined =>
   constraints.toSorted((one, other) => other.openUntil - one.openUntil)[0];
 
@@ -141,7 +140,6 @@ export const createBreaker = (parts: {
     return constraint && constraint.openUntil > now ? constraint : undefined;
   };
 
-  /** Counts a call that passes its constraints. */
   const permitCall = (
     target: Target,
     asker: Asker,

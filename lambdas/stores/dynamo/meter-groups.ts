@@ -60,7 +60,6 @@ const createGroups = <Member>(parts: {
     return write;
   };
 
-  /** A group that is sent when a write in flight ends. */
   const openGroup = (name: string, queue: Queue<Member>, first: Member): Group<Member> => {
     const send = async () => {
       try {
@@ -77,7 +76,6 @@ const createGroups = <Member>(parts: {
     return group;
   };
 
-  /** Adds a member to the group that is sent next. */
   const join = (name: string, queue: Queue<Member>, member: Member) => {
     if (!queue.next || queue.next.members.length >= MAX_GROUP) {
       queue.next = openGroup(name, queue, member);

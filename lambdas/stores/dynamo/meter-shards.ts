@@ -72,7 +72,6 @@ export const SHARDING: Sharding = {
   writesInFlight: 2,
 };
 
-/** Names of a layout's attributes. */
 export const LIMITS = 'p';
 export const SINCE = 't';
 export const SHARDS = 's';
@@ -162,7 +161,6 @@ export const budgetsIn = (
   };
 };
 
-/** Whether its counts are below its budgets. */
 export const hasUnits = (
   shard: Item | undefined,
   epoch: number,

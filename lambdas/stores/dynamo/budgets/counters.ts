@@ -24,7 +24,6 @@ const MAX_KNOWN = 10_000;
 /** Longer than the longest period. */
 const LIFE_MS = 40 * 86_400_000;
 
-/** The request that leases. */
 export type Leaser = { requestId: string; minute: number; isRepeat?: boolean | undefined };
 
 /** A change of a mark, and of what is leased by so much. */
@@ -64,7 +63,6 @@ const writeOf = (name: string, attempt: Attempt, isOwn: boolean): Write => {
 
 const DENIED: WriteResult = { applied: false, item: undefined, mayBeDuplicated: false };
 
-/** Leases of the budgets of users and sessions. */
 export const createCounters = (table: Table) => {
   /** Own limits as this process saw them last. */
   const limits = createLruCache<{ own: BudgetLimit | undefined; seenAt: number }>(MAX_KNOWN);
