@@ -49,6 +49,10 @@ export type Command = {
   perform?(input: CommandInput, connection: Connection): Promise<Record<string, unknown>>;
   /** Confirmation prompt before the request; undefined if the command is not destructive. */
   question?(input: CommandInput): string | undefined;
+  /**
+   * List members of the response, and the columns of their tables.
+   * @default the response is printed as one record
+   */
   lists?: Record<string, string[]> | ((input: CommandInput) => Record<string, string[]>);
   /**
    * The list is read page by page: `cursor` of the next request is `next_cursor` of the last response.

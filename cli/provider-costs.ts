@@ -112,8 +112,7 @@ const LINE_KINDS: Record<string, string> = {
 const lineItemOf = (item: string): { model: string; kind: string } => {
   const [head = '', ...rest] = item.split(',').map((part) => part.trim());
   if (rest.length === 0) {
-    const kind = head.startsWith('web search') ? 'web_search' : head;
-    return { model: ANY_MODEL, kind };
+    return { model: ANY_MODEL, kind: head.startsWith('web search') ? 'web_search' : head };
   }
   const [model = '', modality] = (head.split('|').at(-1) ?? '').trim().split(' ');
   const kind = LINE_KINDS[rest[0] ?? ''] ?? rest[0] ?? '';
@@ -162,11 +161,8 @@ export const readInvoice = async (file: string): Promise<Billed[]> => {
     const cells = line.split(',').map((cell) => cell.trim().replace(/^"(.*)"$/, '$1'));
     const [day = '', model = '', kind = '', quantity = '', cost = ''] = cells;
     const dollars = Number(cost);
-    if (
-      cells.length !== INVOICE.length ||
-      !/^\d{4}-\d\d-\d\d$/.test(day) ||
-      Number.isNaN(dollars)
-    ) {
+    const isRow = cells.length === INVOICE.length && /^\d{4}-\d\d-\d\d$/.test(day);
+    if (!isRow || Number.isNaN(dollars)) {
       throw usageError(`${file}, line ${index + 2}: must be ${INVOICE.join(',')}.`);
     }
     const nanos = nanosOf(dollars);

@@ -1,9 +1,9 @@
+import { createInterface } from 'node:readline/promises';
 import { PROGRAM } from '#program';
 import { type AdminClient, type AdminRequest, allPages, pagesOf } from './admin-client.ts';
 import { CliError, EXIT_CODES, usageError } from './cli-error.ts';
 import { type Command, type CommandInput, requestOf } from './command.ts';
 import { COMMANDS } from './commands.ts';
-import { confirm, type Stdin } from './confirm.ts';
 import { type Connection, connect, type Env } from './connection.ts';
 import { follow } from './follow.ts';
 import { csvLine, format, rowsIn } from './format.ts';
@@ -11,6 +11,32 @@ import { helpOf, listOfCommands } from './help.ts';
 import { createProgress } from './progress.ts';
 import { readArguments, rejectOtherOptions } from './read-arguments.ts';
 import { showLive } from './top.ts';
+
+export type Stdin = NodeJS.ReadableStream & { isTTY?: boolean };
+
+/**
+ * Asks for confirmation on the terminal.
+ * @throws CliError 2 without a terminal, or unless the answer is yes
+ */
+export const confirm = async (
+  question: string,
+  { input, output }: { input: Stdin; output: NodeJS.WritableStream },
+): Promise<void> => {
+  if (!input.isTTY) {
+    throw new CliError(
+      2,
+      `Nothing was changed: confirmation needed, and stdin is not a terminal. With --yes: ${question}`,
+    );
+  }
+  const terminal = createInterface({ input, output });
+  try {
+    const answer = await terminal.question(`${question} Type yes to continue: `);
+    if (answer.trim().toLowerCase() === 'yes') return;
+  } finally {
+    terminal.close();
+  }
+  throw new CliError(2, 'Nothing was changed.');
+};
 
 /** The command that the words begin with, and the words after it. @throws CliError 2 */
 export const findCommand = (words: string[]): { command: Command; operands: string[] } => {

@@ -6,6 +6,7 @@ import { createConsoleHandler } from './admin/create-console-handler.ts';
 import { createOperations } from './admin/operations.ts';
 import type { AdminParts } from './admin/parts.ts';
 import type { Identity } from './admin/roles.ts';
+import { quotaNameOf } from './catalog/account.ts';
 import { calibrate } from './catalog/calibrate.ts';
 import { countingOf } from './catalog/estimate-tokens.ts';
 import { presetOf } from './catalog/preset-age.ts';
@@ -14,7 +15,28 @@ import { createHistoryJob, type HistoryJob } from './history/history-job.ts';
 import { type Delivered, pathOf } from './http/read-event.ts';
 import { createKeyLifecycle } from './keys/lifecycle.ts';
 import { newIdOf } from './keys/store-key.ts';
-import { createReadQuotas } from './routing/shares/read-quotas.ts';
+import { stateOf } from './routing/shares/fair-queue.ts';
+import { queueIn } from './routing/shares/queue-text.ts';
+import { limitsOf } from './routing/shares/quota.ts';
+
+/** The state of each quota that targets declare, from its item. @throws StoreUnavailable */
+const createReadQuotas =
+  ({ models, openShares, clock }: Pick<AdminParts, 'models' | 'openShares' | 'clock'>) =>
+  async () => {
+    const targets = models.flatMap((model) => model.targets);
+    const declared = new Map(
+      targets.flatMap((one) => (one.quota ? [[quotaNameOf(one), one.quota] as const] : [])),
+    );
+    if (!openShares || declared.size === 0) return [];
+    const store = openShares();
+    return Promise.all(
+      [...declared].map(async ([quota, members]) => {
+        const queue = queueIn((await store.readQueue(quota))?.text);
+        const limits = members.learned ? (queue?.limits ?? {}) : limitsOf(members);
+        return { quota, limits, ...stateOf(queue, { limits }, clock.now()) };
+      }),
+    );
+  };
 
 type Parts = AdminParts & {
   /** Who makes a request, and in which roles; undefined rejects it with 403. */

@@ -5,7 +5,7 @@ import {
   type AttributeMap,
   fromAttributes,
   toAttributes,
-} from '../../lambdas/stores/dynamo/attributes.ts';
+} from '../../lambdas/stores/dynamo/client.ts';
 import { listen } from '../../local/loopback.ts';
 import { createMemoryTable, type MemoryTable } from '../../test/simulation/memory-table.ts';
 import { startEmbeddedSecrets } from '../../test/support/embedded-secrets.ts';

@@ -1,7 +1,6 @@
 import { pageBase } from '../settings.ts';
 import { type Asked, CALLER_APIS, type CallerApi, type Piece } from './conversation.ts';
-import { ApiFailure, asFailure, failureOf } from './failure.ts';
-import { request } from './request.ts';
+import { ApiFailure, asFailure, failureOf, request } from './failure.ts';
 
 /** Calls of the public API with a caller's key, which is in memory only. @throws ApiFailure */
 const callAs = async (key: string, path: string, init: RequestInit = {}): Promise<Response> => {

@@ -5,8 +5,7 @@ import {
   type ParametersOf,
 } from '../../lambdas/operations.ts';
 import { pageBase } from '../settings.ts';
-import { failureOf } from './failure.ts';
-import { request } from './request.ts';
+import { failureOf, request } from './failure.ts';
 import type { Replies } from './types.ts';
 
 /** The REST API ends a request after 29 s. */

@@ -1,3 +1,12 @@
+/** Sends a request. @throws ApiFailure without a status if no response arrives in time */
+export const request = async (url: URL, init: RequestInit): Promise<Response> => {
+  try {
+    return await fetch(url, { cache: 'no-store', ...init });
+  } catch {
+    throw new ApiFailure(`No answer from ${url.origin}.`);
+  }
+};
+
 /** A call without a success: the response's error, or status 0 if there was no response. */
 export class ApiFailure extends Error {
   readonly status: number;

@@ -1,6 +1,5 @@
 import type { ConsoleSettings } from '../../lambdas/admin/console.ts';
-import { ApiFailure } from './failure.ts';
-import { request } from './request.ts';
+import { ApiFailure, request } from './failure.ts';
 
 /** Managed login of a Cognito user pool: authorization code with PKCE (RFC 7636), for a client without a secret. */
 export type SignIn = NonNullable<ConsoleSettings['signIn']>;

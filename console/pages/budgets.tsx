@@ -6,7 +6,6 @@ import { useLoad } from '../parts/load.ts';
 import { Meter } from '../parts/meter.tsx';
 import { Page } from '../parts/page.tsx';
 import { type Action, useActions } from '../parts/row-actions.tsx';
-import { Sparkline } from '../parts/sparkline.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { type Column, figures, named, Table } from '../parts/table.tsx';
 import { Instant } from '../parts/time.tsx';
@@ -19,6 +18,33 @@ import {
   PauseBudget,
 } from './budget-dialogs.tsx';
 import { barsOf, lastDays, loadUsage, type UsageQuery } from './usage-data.ts';
+
+type SparklineProps = {
+  values: readonly number[];
+  /** What the values are, for readers who do not see the drawing. */
+  label: string;
+  format: (value: number) => string;
+};
+
+const HEIGHT = 20;
+const STEP = 6;
+
+/** Values one after another, from zero to the highest. */
+const Sparkline = ({ values, label, format }: SparklineProps) => {
+  const highest = Math.max(0, ...values);
+  if (highest === 0) return null;
+  const points = values.map((value, index) => `${index * STEP},${HEIGHT * (1 - value / highest)}`);
+  return (
+    <svg
+      class="spark"
+      viewBox={`0 -1 ${(values.length - 1) * STEP} ${HEIGHT + 2}`}
+      role="img"
+      aria-label={`${label}; the highest is ${format(highest)}, the last ${format(values.at(-1) ?? 0)}`}
+    >
+      <polyline points={points.join(' ')} />
+    </svg>
+  );
+};
 
 const DAYS = 14;
 /** Budgets whose days are drawn: each takes a read. */

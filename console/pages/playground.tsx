@@ -51,10 +51,7 @@ const useConversation = () => {
   type Request = Parameters<typeof streamPieces>[0];
   const send = async (
     turn: Turn,
-    {
-      asked,
-      ...request
-    }: Omit<Request, 'signal' | 'asked'> & { asked: Omit<Request['asked'], 'turns'> },
+    request: Omit<Request, 'signal' | 'asked'> & { asked: Omit<Request['asked'], 'turns'> },
   ): Promise<void> => {
     // Enter in a field sends the form also while its button is another one.
     if (running.current) return;
@@ -68,7 +65,7 @@ const useConversation = () => {
     show({ isRunning: true });
     try {
       const requestId = await streamPieces(
-        { ...request, signal, asked: { ...asked, turns } },
+        { ...request, signal, asked: { ...request.asked, turns } },
         (piece) => {
           response = withPiece(response, piece);
           show({ isRunning: true });

@@ -26,9 +26,8 @@ const countsAsActive = ({ status, expiresAt, replacedBy }: KeyRecord, now: numbe
 /** @throws ApiError 400 */
 export const requireAllowedPlan = ({ id, plans }: Project, planId: string): void => {
   if (plans === undefined || plans.includes(planId)) return;
-  throw invalidRequest(`plan: project '${id}' may use only ${plans.join(', ')}.`, {
-    param: 'plan',
-  });
+  const reason = `plan: project '${id}' may use only ${plans.join(', ')}.`;
+  throw invalidRequest(reason, { param: 'plan' });
 };
 
 /** Keeps a plan from its deletion for a minute. @throws ApiError 400 if it was deleted before */
@@ -66,9 +65,9 @@ export const createAdmitKey = ({ projects, plans, keys, clock }: AdminParts): Ad
 
   const admit = async (stored: Project, admission: Admission): Promise<Project> => {
     const { planId, keyId, isSuccessor = false } = admission;
+    requireNotDeleted(stored);
     const now = clock.now();
     const recent = recentlyAdmitted(stored, now);
-    requireNotDeleted(stored);
     if (recent.some((one) => one.keyId === keyId)) return stored;
     if (!isSuccessor) {
       requireAllowedPlan(stored, planId);
@@ -81,9 +80,8 @@ export const createAdmitKey = ({ projects, plans, keys, clock }: AdminParts): Ad
   return async (admission) => {
     const { projectId, planId } = admission;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-      const { outcome } = await projects.changeProject(projectId, (stored) =>
-        admit(stored, admission),
-      );
+      const change = (stored: Project) => admit(stored, admission);
+      const { outcome } = await projects.changeProject(projectId, change);
       if (outcome === 'missing') throw projectNotFound(projectId);
       if (outcome === 'changed') return requireAssigned(plans, planId, clock.now());
     }

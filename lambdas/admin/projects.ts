@@ -37,8 +37,8 @@ export const requireProject = async (
   id: string,
   identity?: Identity,
 ): Promise<void> => {
-  if (identity && !maySee(identity, id)) throw projectNotFound(id);
-  if (!(await projects.findProject(id))) throw projectNotFound(id);
+  const isSeen = identity === undefined || maySee(identity, id);
+  if (!isSeen || !(await projects.findProject(id))) throw projectNotFound(id);
 };
 
 /** Ids of all projects that the identity may see, or of the one that it asks for. @throws ApiError 404 */
@@ -61,17 +61,15 @@ export const projectHandlers = ({ projects, plans, clock }: OperationParts) => {
     return { status: 200, body: { data: data.map(publicProject) } };
   }) satisfies Operation<'projects.list'>;
 
-  const create = (async ({ input }) => {
-    const { max_keys: maxKeys, ...fields } = input;
-    await requirePlans(plans, input.plans);
+  const create = (async ({ input: { max_keys: maxKeys, ...fields } }) => {
+    await requirePlans(plans, fields.plans);
     const project = { ...fields, ...omitUndefined({ maxKeys }), createdAt: clock.now() };
     if (await projects.createProject(project)) {
       const after = publicProject(project);
       return { status: 201, body: after, changes: [{ project: project.id, after }] };
     }
-    const { deletedAt } = (await projects.findProject(project.id)) ?? {};
-    const reason =
-      deletedAt === undefined ? 'already exists.' : 'was deleted; its history keeps the id.';
+    const isDeleted = (await projects.findProject(project.id))?.deletedAt !== undefined;
+    const reason = isDeleted ? 'was deleted; its history keeps the id.' : 'already exists.';
     throw conflict(`Project '${project.id}' ${reason}`);
   }) satisfies Operation<'projects.create'>;
 

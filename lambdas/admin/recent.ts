@@ -55,7 +55,8 @@ export const readKeyNames = async (
 };
 
 /** The target of an attempt, as breakers and lists name it. */
-export const targetOf = ({ upstream, model }: Attempt): string => `${upstream}/${model}`;
+export const targetOf = ({ upstream, model }: Pick<Attempt, 'upstream' | 'model'>): string =>
+  `${upstream}/${model}`;
 
 /** What of a request's cost its attempt of this index made: the last one what the others did not. */
 export const nanosOfAttempt = ({ attempts, costNanos = 0 }: RequestRecord, index: number) => {

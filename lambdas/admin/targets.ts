@@ -7,6 +7,7 @@ import { CALLS } from './input.ts';
 import type { Operation } from './operation.ts';
 import type { OperationParts } from './parts.ts';
 import { readLimitsSeen } from './provider-limits.ts';
+import { targetOf } from './recent.ts';
 import { publicRetirement, readKeysUsing } from './retirements.ts';
 import { hasList } from './stated-retirement.ts';
 
@@ -54,15 +55,16 @@ const publicTarget = ({ place, model, target }: Placed, keysUsing: Map<string, n
   ...publicRetirement(model, keysUsing.get(model.id)),
 });
 
-// As `nameOf` of catalog/catalog.ts.
-const nameOf = ({ target }: Placed): string => `${target.upstream}/${target.model}`;
-
 /** Health by target; models may share one. */
 export const readTargetStates = async (parts: OperationParts): Promise<Map<string, Health>> => {
   const { models, breakers, clock } = parts;
   const read = async (name: string) =>
     [name, healthOf(await breakers.readBreaker(name), clock.now())] as const;
-  return new Map(await Promise.all([...new Set(placedTargets(models).map(nameOf))].map(read)));
+  return new Map(
+    await Promise.all(
+      [...new Set(placedTargets(models).map(({ target }) => targetOf(target)))].map(read),
+    ),
+  );
 };
 
 /** The catalog's targets in the order of failover, with the state of their breakers and their prices. */
@@ -76,8 +78,8 @@ export const createListTargets = (parts: OperationParts) => {
     ]);
     const data = placed.map((each) => ({
       ...publicTarget(each, keysUsing),
-      ...(states.get(nameOf(each)) ?? CLOSED),
-      ...limits.get(nameOf(each)),
+      ...(states.get(targetOf(each.target)) ?? CLOSED),
+      ...limits.get(targetOf(each.target)),
     }));
     return { status: 200, body: { data } };
   }) satisfies Operation<'targets.list'>;

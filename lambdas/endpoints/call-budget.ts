@@ -50,7 +50,7 @@ export type CallBudget = ReturnType<typeof createCallBudget>;
 
 /**
  * What one admitted call may use, over all its attempts: time by `signal`, and what each response may hold
- * by `limits`. The deadlines of one attempt are in upstreams/answer-limits.ts.
+ * by `limits`. The deadlines of one attempt are in upstreams/response-body.ts.
  */
 export const createCallBudget = (
   { call, request, model }: { call: Call; request: GenerationRequest; model: Model },

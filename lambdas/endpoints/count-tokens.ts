@@ -7,7 +7,7 @@ import type { JsonSource } from '../protocols/bytes/json.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
 import type { Breaker } from '../routing/breakers/breaker.ts';
-import type { Owner } from '../routing/breakers/local-breakers.ts';
+import type { Owner } from '../routing/breakers/states.ts';
 import type { Calibrations } from '../routing/calibrations.ts';
 import type { CountAtProvider } from '../upstreams/count-at-provider.ts';
 import type { Endpoint } from './endpoint.ts';

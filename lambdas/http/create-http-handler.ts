@@ -8,7 +8,7 @@ import {
   CallerChanged,
   confirmedCaller,
 } from '../keys/authenticate.ts';
-import type { Refusals, Refused } from '../records/refusals.ts';
+import type { Refusals, Refused } from '../records/recorder.ts';
 import { type Clock, minuteOf, minuteResetsAt, retryAfterMinute } from '../support/clock.ts';
 import { type ApiError, rateLimited, toApiError } from '../support/errors.ts';
 import type { RandomBytes } from '../support/ids.ts';

@@ -49,11 +49,7 @@ export type LimitCache = {
  * A full minute stays full, but the quota may run out within it (through an environment whose clock is ahead,
  * or a lowered plan), and then 402 takes precedence: hence the read.
  */
-export const createLimitCache = ({
-  store,
-}: {
-  store: Pick<MeterStore, 'readUsage'>;
-}): LimitCache => {
+export const createLimitCache = (store: Pick<MeterStore, 'readUsage'>): LimitCache => {
   const entries = createLruCache<Entry>(MAX_METERS);
   const keyOf = ({ meterId, keyId }: { meterId: string; keyId: string }) => `${meterId}|${keyId}`;
 

@@ -171,7 +171,7 @@ const limitError = (
 export const createMeter = (deps: { store: RequestMeters; clock: Clock; log: Log }): Meter => {
   const { store, clock } = deps;
   const { shed, assertNotHeld } = shedOverload(deps);
-  const limitCache = createLimitCache({ store });
+  const limitCache = createLimitCache(store);
   const reaper = createReaper({ ...deps, store: shed });
   const admitFree = createAdmitFree(deps);
   const readSnapshot = createReadSnapshot({ store, reaper });

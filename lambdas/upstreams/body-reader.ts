@@ -4,7 +4,7 @@ import type { BlockHead, GenerationEvent } from '../protocols/generation.ts';
 import type { StreamDecoder } from '../protocols/protocol.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { createSseReader, type SseEvent } from '../protocols/streams/sse.ts';
-import type { AnswerMeter } from './answer-limits.ts';
+import type { AnswerMeter } from './response-body.ts';
 import type { UpstreamCall } from './upstream.ts';
 
 /** One whole JSON response; the largest model output of the catalog is far below. */

@@ -11,9 +11,8 @@ import {
 } from '../protocols/protocol.ts';
 import type { Bytes } from '../support/bytes.ts';
 import type { Clock } from '../support/clock.ts';
-import { CONNECT_MS } from './answer-limits.ts';
 import { post } from './post.ts';
-import { readShortBody } from './response-body.ts';
+import { CONNECT_MS, readShortBody } from './response-body.ts';
 import type { UpstreamSecrets } from './secrets.ts';
 import { urlOf } from './send.ts';
 

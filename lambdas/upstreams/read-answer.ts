@@ -2,10 +2,15 @@ import type { GenerationEvent } from '../protocols/generation.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { isContent } from '../protocols/streams/event-writer.ts';
 import type { Clock } from '../support/clock.ts';
-import { type AnswerMeter, createAnswerMeter, GOODBYE_MS, type Wait } from './answer-limits.ts';
 import { type BodyReader, createReader, isFinished } from './body-reader.ts';
 import { closing, type UpstreamResponse } from './post.ts';
-import type { Chunks } from './response-body.ts';
+import {
+  type AnswerMeter,
+  type Chunks,
+  createAnswerMeter,
+  GOODBYE_MS,
+  type Wait,
+} from './response-body.ts';
 import type { EventBatches, UpstreamCall } from './upstream.ts';
 
 /**

@@ -7,6 +7,7 @@ import type {
   ResponseMeta,
 } from '../../lambdas/protocols/generation.ts';
 import { formatSse } from '../../lambdas/protocols/streams/sse.ts';
+import { words } from './bounds.ts';
 import { readDirectives } from './directives.ts';
 import {
   breakOff,
@@ -16,12 +17,10 @@ import {
   parseFault,
   sendFault,
 } from './faults.ts';
-import { generate } from './model.ts';
-import { readPrompt } from './prompt.ts';
+import { generate, readPrompt } from './model.ts';
 import type { ResponseWriter } from './response-writer.ts';
 import { PAUSE, STREAM_ODDITIES } from './stream-oddities.ts';
 import type { Wire } from './wires.ts';
-import { words } from './words.ts';
 
 // --- what is sent ---
 

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
-import { confirm } from '../../cli/confirm.ts';
+import { confirm } from '../../cli/run.ts';
 
 /** A terminal whose input is `answer`, and its output. */
 const terminal = (answer: string) => {

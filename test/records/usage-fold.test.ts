@@ -6,7 +6,7 @@ import { namesOf } from '../../lambdas/history/metric-sums.ts';
 import { readMetrics } from '../../lambdas/history/read-metrics.ts';
 import { readGroups } from '../../lambdas/history/read-who.ts';
 import { NO_USAGE, SUM_NAMES } from '../../lambdas/history/sums.ts';
-import { createRefusals } from '../../lambdas/records/refusals.ts';
+import { createRefusals } from '../../lambdas/records/recorder.ts';
 import type { RequestRecord } from '../../lambdas/stores/record-store.ts';
 import { dayOf, systemClock } from '../../lambdas/support/clock.ts';
 import { rateLimited } from '../../lambdas/support/errors.ts';

@@ -3,7 +3,7 @@ import {
   ProvisionedThroughputExceededException,
 } from '@aws-sdk/client-dynamodb';
 import { type DynamoDBDocumentClient, GetCommand, type UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import { toAttributes } from '../../lambdas/stores/dynamo/attributes.ts';
+import { toAttributes } from '../../lambdas/stores/dynamo/client.ts';
 import type { Item } from '../../lambdas/stores/dynamo/dynamo-client.ts';
 import { PARTITION_KEY } from '../../lambdas/tables.ts';
 import { afterWrite } from '../support/expressions/expressions.ts';

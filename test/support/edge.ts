@@ -6,7 +6,7 @@ import { createHttpHandler } from '../../lambdas/http/create-http-handler.ts';
 import type { Endpoints } from '../../lambdas/http/stages.ts';
 import { createAcceptsBody, createAuthenticate } from '../../lambdas/keys/authenticate.ts';
 import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
-import { createRefusals } from '../../lambdas/records/refusals.ts';
+import { createRefusals } from '../../lambdas/records/recorder.ts';
 import { ENDPOINT_NAMES } from '../../lambdas/routes.ts';
 import { type Clock, systemClock } from '../../lambdas/support/clock.ts';
 import { type ServerOptions, startServer } from '../../lambdas/web/server.ts';

@@ -16,8 +16,12 @@ import {
   UpdateCommand,
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
-import { type AttributeMap, fromAttributes } from '../../lambdas/stores/dynamo/attributes.ts';
-import { DYNAMO_TIMEOUTS, REQUESTS } from '../../lambdas/stores/dynamo/client.ts';
+import {
+  type AttributeMap,
+  DYNAMO_TIMEOUTS,
+  fromAttributes,
+  REQUESTS,
+} from '../../lambdas/stores/dynamo/client.ts';
 import {
   type DynamoCalls,
   type DynamoClient,

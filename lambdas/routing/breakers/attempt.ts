@@ -2,8 +2,7 @@ import type { Target } from '../../catalog/catalog.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { Log } from '../../support/log.ts';
 import type { Upstream } from '../../upstreams/upstream.ts';
-import type { Asker, Health, LocalBreakers } from './local-breakers.ts';
-import type { SharedStates } from './shared-states.ts';
+import type { Asker, Health, LocalBreakers, SharedStates } from './states.ts';
 import type { TripRule } from './trip-rules.ts';
 
 export type Attempt = {

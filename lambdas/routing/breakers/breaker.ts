@@ -7,16 +7,6 @@ import type { Upstream } from '../../upstreams/upstream.ts';
 import type { OpenBreaker } from './attempt.ts';
 import { isUnsteady } from './evidence.ts';
 import {
-  type Asker,
-  breakerNames,
-  createLocalBreakers,
-  hasFailed,
-  isShut,
-  type LocalBreaker,
-  type LocalBreakers,
-  type Owner,
-} from './local-breakers.ts';
-import {
   denyTurn,
   isPaced,
   JITTER,
@@ -27,7 +17,18 @@ import {
   takeTurn,
 } from './pace.ts';
 import { createPermits, type Permit } from './permit.ts';
-import { createSharedStates, FRESH_MS } from './shared-states.ts';
+import {
+  type Asker,
+  breakerNames,
+  createLocalBreakers,
+  createSharedStates,
+  FRESH_MS,
+  hasFailed,
+  isShut,
+  type LocalBreaker,
+  type LocalBreakers,
+  type Owner,
+} from './states.ts';
 import type { TripRule } from './trip-rules.ts';
 
 /** What a call of one asker on one target must pass: a breaker that is open or half-open, or the pace after one. */
@@ -128,12 +129,14 @@ export const createBreaker = (parts: {
   log: Log;
 }): Breaker => {
   const { clock, upstream } = parts;
-  const { credentialVersion } = upstream;
   const states = createSharedStates(parts);
   const local = createLocalBreakers();
   const jittered = createJitter(parts.randomBytes);
   const permitFor = createPermits({ ...parts, states, local, jittered });
-  const constraintsOf = createConstraintsOf({ local, credentialVersion });
+  const constraintsOf = createConstraintsOf({
+    local,
+    credentialVersion: upstream.credentialVersion,
+  });
 
   const openAmong = (constraints: Constraint[], now: number): Constraint | undefined => {
     const constraint = longest(constraints);

@@ -1,4 +1,4 @@
-import { type Failure, RECENT_MS, type RecentCalls, type Row } from './local-breakers.ts';
+import { type Failure, RECENT_MS, type RecentCalls, type Row } from './states.ts';
 import type { TripRule } from './trip-rules.ts';
 
 /** Five timeouts of a long prompt in a row take ten minutes; older failures are no evidence. */

@@ -2,8 +2,8 @@ import type { UpstreamError } from '../../protocols/rejections/upstream-error.ts
 import type { BreakerState } from '../../stores/notes.ts';
 import type { Attempt, PermitParts } from './attempt.ts';
 import { addFailure, isFailing, isFailingForSeveral } from './evidence.ts';
-import { addRecent, breakerNames, isShut, type LocalBreaker } from './local-breakers.ts';
 import { takeTurn } from './pace.ts';
+import { addRecent, breakerNames, isShut, type LocalBreaker } from './states.ts';
 import type { TripRule } from './trip-rules.ts';
 
 type OpenMs = TripRule['openMs'];

@@ -5,6 +5,7 @@ import type { UpstreamError } from '../../protocols/rejections/upstream-error.ts
 import { atFirstCall } from '../../support/at-first-call.ts';
 import type { Attempt, PermitParts } from './attempt.ts';
 import { withoutSilent } from './evidence.ts';
+import { noteStart, startPacing } from './pace.ts';
 import {
   type Asker,
   addRecent,
@@ -12,8 +13,7 @@ import {
   hasFailed,
   type LocalBreaker,
   type Opening,
-} from './local-breakers.ts';
-import { noteStart, startPacing } from './pace.ts';
+} from './states.ts';
 import type { TripRule } from './trip-rules.ts';
 
 const CLOSED: Opening = { openUntil: 0, openings: 0 };

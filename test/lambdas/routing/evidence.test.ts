@@ -15,7 +15,7 @@ import {
   type Failure,
   type RecentCalls,
   type Row,
-} from '../../../lambdas/routing/breakers/local-breakers.ts';
+} from '../../../lambdas/routing/breakers/states.ts';
 import { type TripRule, tripRuleFor } from '../../../lambdas/routing/breakers/trip-rules.ts';
 
 const ruleOf = (kind: UpstreamErrorKind, status?: number): TripRule => {

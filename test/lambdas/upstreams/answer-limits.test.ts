@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
-import { createAnswerMeter } from '../../../lambdas/upstreams/answer-limits.ts';
+import { createAnswerMeter } from '../../../lambdas/upstreams/response-body.ts';
 
 const delta = (text: string): GenerationEvent => ({ type: 'block-delta', index: 0, delta: text });
 const LIMITS = { characters: 10, messages: 3, overhead: 100 };

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
-import type { AttributeMap } from '../../../../lambdas/stores/dynamo/attributes.ts';
+import type { AttributeMap } from '../../../../lambdas/stores/dynamo/client.ts';
 import type { DynamoClient } from '../../../../lambdas/stores/dynamo/dynamo-client.ts';
 import type { Write } from '../../../../lambdas/stores/dynamo/item-write.ts';
 import { createTable, type Table } from '../../../../lambdas/stores/dynamo/table.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { BudgetRefusal, Lease } from '../../../../../lambdas/stores/budget-store.ts';
-import { createTurns } from '../../../../../lambdas/stores/dynamo/budgets/turns.ts';
+import { createTurns } from '../../../../../lambdas/stores/dynamo/budgets/lease-attempts.ts';
 
 const hold = { budget: 'budget/project/team', period: 'day' as const, label: '2026-11-24' };
 const lease: Lease = { nanos: 10, spent: 0, holds: [hold] };
