@@ -159,7 +159,7 @@ module.exports = {
       from: { path: '^cli/' },
       to: {
         path: '^(bin|lib|lambdas|local|test|bench)/',
-        pathNot: '^lambdas/(clients|operations)\\.ts$',
+        pathNot: '^lambdas/(clients|operations|support/read-instant)\\.ts$',
       },
     },
     {

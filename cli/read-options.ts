@@ -1,6 +1,6 @@
+import { readInstant } from '../lambdas/support/read-instant.ts';
 import { usageError } from './cli-error.ts';
 import type { OptionName, Options } from './read-arguments.ts';
-import { readInstant } from './read-instant.ts';
 
 /** Returns an option's value. @throws CliError 2 if it is missing or empty */
 export const required = (options: Options, name: OptionName): string => {

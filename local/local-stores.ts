@@ -1,5 +1,6 @@
 import type { BodyStore } from '../lambdas/stores/answer-store.ts';
 import type { DynamoClient } from '../lambdas/stores/dynamo/dynamo-client.ts';
+import { expiring } from '../lambdas/stores/dynamo/item-write.ts';
 import { createDynamoProjectStore } from '../lambdas/stores/dynamo/project-store.ts';
 import { createDynamoStores, openDynamoResponses } from '../lambdas/stores/dynamo/stores.ts';
 import type { ProjectStore } from '../lambdas/stores/project-store.ts';
@@ -40,7 +41,7 @@ const createBodies = (database: ItemDatabase, clock: Clock): BodyStore => ({
     const item = {
       [PARTITION_KEY]: name,
       content: Buffer.from(body).toString('base64'),
-      [TTL_ATTRIBUTE]: Math.ceil(expiresAt / 1_000),
+      ...expiring(expiresAt),
     };
     await database.change(BODIES, { partition: name, sort: '' }, () => item);
   },

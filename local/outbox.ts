@@ -1,6 +1,7 @@
 import { CollectorUnavailable } from '../lambdas/otlp/exporter.ts';
+import { expiring } from '../lambdas/stores/dynamo/item-write.ts';
 import { type Clock, DAY_MS, withTimeout } from '../lambdas/support/clock.ts';
-import { PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE } from '../lambdas/tables.ts';
+import { PARTITION_KEY, SORT_KEY } from '../lambdas/tables.ts';
 import type { ItemDatabase } from './database/item-database.ts';
 
 const ENTRIES = 'entries';
@@ -54,7 +55,7 @@ export const openOutbox = async <Entry>(parts: Parts<Entry>) => {
       [PARTITION_KEY]: ENTRIES,
       [SORT_KEY]: sort,
       entry: JSON.stringify(entry),
-      [TTL_ATTRIBUTE]: Math.ceil((clock.now() + LIFE_MS) / 1_000),
+      ...expiring(clock.now() + LIFE_MS),
     }));
     wake(DELAY_MS);
   };

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
+import { messageOf } from '../cli/cli-error.ts';
 import { type Model, parseModels } from '../lambdas/catalog/parse-models.ts';
 import { missingCredentials } from './local-catalog.ts';
 import type { LocalOptions } from './start.ts';
-import { fixable, messageOf, UsageError } from './usage-error.ts';
+import { fixable, UsageError } from './usage-error.ts';
 
 const readJson = async (path: string): Promise<unknown> => {
   try {

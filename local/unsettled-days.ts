@@ -1,3 +1,4 @@
+import { expiring } from '../lambdas/stores/dynamo/item-write.ts';
 import type { RequestRecord } from '../lambdas/stores/record-store.ts';
 import { type Clock, DAY_MS } from '../lambdas/support/clock.ts';
 import { PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE } from '../lambdas/tables.ts';
@@ -23,7 +24,7 @@ export const createUnsettledStore = (database: ItemDatabase, clock: Clock): Unse
     await database.change(TABLE, { partition: projectId, sort: day }, () => ({
       [PARTITION_KEY]: projectId,
       [SORT_KEY]: day,
-      [TTL_ATTRIBUTE]: Math.ceil(expiresAt / 1_000),
+      ...expiring(expiresAt),
     }));
   };
   return {

@@ -1,3 +1,5 @@
+import { messageOf } from '../cli/cli-error.ts';
+
 /** An error that the user can fix. Only its message is printed, without a stack. */
 export class UsageError extends Error {
   constructor(message: string, options: { cause?: unknown } = {}) {
@@ -5,9 +7,6 @@ export class UsageError extends Error {
     this.name = 'UsageError';
   }
 }
-
-export const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
 
 /** Runs what fails by what the user gave. @throws UsageError with what `textOf` makes of the message */
 export const fixable = <Value>(

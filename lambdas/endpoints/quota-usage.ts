@@ -7,6 +7,7 @@ import type { HistoryStore } from '../stores/history-store.ts';
 import { DAY_MS, dayOf, formatInstant } from '../support/clock.ts';
 import { invalidRequest, retryLater } from '../support/errors.ts';
 import { omitUndefined } from '../support/objects.ts';
+import { readInstant } from '../support/read-instant.ts';
 
 import type { Call, Endpoint } from './endpoint.ts';
 
@@ -22,19 +23,12 @@ type Query = Call['query'];
 /** Longer than a year, so that a month can be compared with the year before. */
 const MAX_DAYS = 400;
 
-const INSTANT = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/;
-
-/**
- * Rejects what is neither a day nor an RFC 3339 time: of `2026-11-01 junk` `Date.parse` makes June,
- * and of a time without an offset one of the machine's time zone. @throws ApiError 400
- */
+/** @throws ApiError 400 for what is neither a day nor an RFC 3339 time */
 const instantIn = (query: Query, name: 'since' | 'until'): number | undefined => {
   const text = query[name];
   if (text === undefined) return undefined;
-  const instant = INSTANT.test(text) ? Date.parse(text) : Number.NaN;
-  const day = text.slice(0, 10);
-  // February 30 would be March 2.
-  if (!Number.isNaN(instant) && dayOf(Date.parse(day)) === day) return instant;
+  const instant = readInstant(text);
+  if (!Number.isNaN(instant)) return instant;
   throw invalidRequest(`${name}: must be a day or time such as 2026-10-01.`, { param: name });
 };
 

@@ -12,6 +12,7 @@ import type { ResponseKey, ResponseStore } from '../stores/response-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { apiError, toApiError } from '../support/errors.ts';
 import type { Log } from '../support/log.ts';
+import { isEnd } from './follow.ts';
 import { responseIn } from './mark.ts';
 import { pack, withStore } from './stored.ts';
 
@@ -104,10 +105,8 @@ const createPieces = ({ key, isStream }: Job, { responses, clock }: BackgroundDe
   };
 };
 
-const ENDS = /^response\.(?:completed|incomplete|failed)$/;
-
 const endIn = (messages: SseMessage[]): Json | undefined => {
-  const last = messages.findLast((one) => 'event' in one && ENDS.test(one.event ?? ''));
+  const last = messages.findLast((one) => 'event' in one && isEnd(one));
   return last && responseIn(last);
 };
 

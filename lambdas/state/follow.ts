@@ -24,7 +24,7 @@ export type FollowDeps = {
 const numberOf = ({ data }: SseEvent): number =>
   asNumber(readJsonObject(data)?.sequence_number) ?? -1;
 
-const isEnd = ({ event = '' }: SseEvent): boolean =>
+export const isEnd = ({ event = '' }: SseEvent): boolean =>
   /^response\.(?:completed|incomplete|failed)$/.test(event);
 
 /** The last event of a response whose own was not stored. */

@@ -1,7 +1,6 @@
 import { responseId, responseOf } from '#late/responses';
 import type { Call, Reply } from '../endpoints/endpoint.ts';
 import {
-  asArray,
   asRecord,
   asString,
   type Json,
@@ -17,7 +16,7 @@ import { suffixOf } from '../support/ids.ts';
 import { parseWire } from '../support/schema.ts';
 import { type BackgroundDeps, startJob } from './background.ts';
 import { type History, readConversation } from './history.ts';
-import { inputItems, listOf } from './items.ts';
+import { inputItems, isReference, listOf, objectsIn } from './items.ts';
 import { createStateKeeper } from './keep.ts';
 import { Asked, type Marks } from './mark.ts';
 import { type FindResponse, keyOf, pack } from './stored.ts';
@@ -28,8 +27,6 @@ type Asks = {
   isStored: boolean;
 };
 
-const isReference = (item: unknown): boolean => asRecord(item)?.type === 'item_reference';
-
 /** Undefined of a request that is complete in itself. @throws ApiError 400 */
 const readAsks = (
   { body }: Pick<Call, 'body'>,
@@ -39,7 +36,7 @@ const readAsks = (
   const [previous, isBackground] = [id || undefined, background === true];
   const isStored = store ?? (mode === 'default' || isBackground);
   const isAsked = isStored || isBackground || previous !== undefined;
-  return isAsked || asArray(asRecord(body)?.input).some(isReference)
+  return isAsked || objectsIn(asRecord(body)?.input).some(isReference)
     ? { previous, isBackground, isStored }
     : undefined;
 };

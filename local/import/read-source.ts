@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { LineCounter, parseDocument } from 'yaml';
 import * as z from 'zod';
+import { messageOf } from '../../cli/cli-error.ts';
 import { describeIssue } from '../../lambdas/support/describe-issue.ts';
-import { fixable, messageOf, UsageError } from '../usage-error.ts';
+import { fixable, UsageError } from '../usage-error.ts';
 
 type Path = readonly PropertyKey[];
 

@@ -3,13 +3,10 @@ import { firstAuditIdAt } from '../../support/ids.ts';
 import type { AuditEntry, AuditStore } from '../audit-store.ts';
 import { expiryOf } from './history-store.ts';
 import type { Condition } from './item-write.ts';
-import { createTable, type Item, type TableOptions } from './table.ts';
+import { createTable, entryOf, type TableOptions } from './table.ts';
 
 /** No project id begins with `#`. */
 const partitionOf = (month: string): string => `#audit|${month}`;
-
-/** Written by this store only. */
-const entryIn = (item: Item): AuditEntry => JSON.parse(String(item.entry)) as AuditEntry;
 
 /** `AuditStore` on the history table: a partition is a month, and ids sort by time. */
 export const createDynamoAuditStore = (options: TableOptions): AuditStore => {
@@ -33,7 +30,7 @@ export const createDynamoAuditStore = (options: TableOptions): AuditStore => {
       for (const month of monthsBetween(dayOf(from), dayOf(to)).toReversed()) {
         const range = { partition: partitionOf(month), from: first, to: last, isDescending: true };
         for await (const items of table.range(range)) {
-          yield* items.map(entryIn).filter(({ id }) => id !== last);
+          yield* items.map(entryOf<AuditEntry>).filter(({ id }) => id !== last);
         }
       }
     },

@@ -13,7 +13,14 @@ import {
 } from '../history-store.ts';
 import type { RouterStores } from '../router-stores.ts';
 import { asSeen, type Condition, expiring, replacing } from './item-write.ts';
-import { createTable, type Item, type ItemKey, type Table, type TableOptions } from './table.ts';
+import {
+  createTable,
+  entryOf,
+  type Item,
+  type ItemKey,
+  type Table,
+  type TableOptions,
+} from './table.ts';
 
 /** Project ids have no `|`. */
 const partitionOf = (projectId: string, month: string): string => `${projectId}|${month}`;
@@ -36,13 +43,11 @@ const progressKey = (projectId: string, sort: 'folded' | 'metrics' = 'folded'): 
 /** For `set`: what belongs to a UTC day expires. */
 export const expiryOf = (day: string) => expiring(Date.parse(day) + HISTORY_DAYS * DAY_MS);
 
-/** Written by this store only, as what is settled. */
-const entryIn = <Entry>(item: Item): Entry => JSON.parse(String(item.entry)) as Entry;
 const settledIn = <Settled>({ settled }: Item): Settled | undefined =>
   settled === undefined ? undefined : (JSON.parse(String(settled)) as Settled);
 /** An older version of the router has written neither `version` nor `settled`. */
 const foldedIn = (item: Item): FoldedRow => ({
-  row: entryIn(item),
+  row: entryOf(item),
   entries: Number(item.entries),
   settled: settledIn(item),
   version: Number(item.version ?? 0),
@@ -84,7 +89,7 @@ async function* entriesIn<Entry>(
   if (bounds.from > bounds.to) return;
   for (const month of monthsBetween(from, to)) {
     const range = { partition: partitionOf(projectId, month), ...bounds, attribute: 'entry' };
-    for await (const items of table.range(range)) yield items.map(entryIn<Entry>);
+    for await (const items of table.range(range)) yield items.map(entryOf<Entry>);
   }
 }
 
@@ -111,7 +116,7 @@ export const createDynamoHistoryStore = (options: TableOptions): HistoryStore =>
   const table = createTable(options);
   const find = async <Entry>(key: ItemKey): Promise<Entry | undefined> => {
     const item = await table.read(key);
-    return item && entryIn<Entry>(item);
+    return item && entryOf<Entry>(item);
   };
   const putSumsAt = async (key: ItemKey, entry: { version: number }, day: string) => {
     const { version } = entry;
@@ -173,7 +178,7 @@ export const createDynamoHistoryStore = (options: TableOptions): HistoryStore =>
       const partition = partitionOf(projectId, month);
       const bounds = { from: periodKey(month), to: periodKey(month) + LAST };
       const pages = await listOf(table.range({ partition, ...bounds }));
-      return pages.flat().map(entryIn<ClosedPeriod>);
+      return pages.flat().map(entryOf<ClosedPeriod>);
     },
     putProgress: async (projectId, { closedDay, foldedAt, settled, summedFrom }) => {
       await table.apply(progressKey(projectId), {

@@ -12,7 +12,7 @@ import type {
 } from '../record-store.ts';
 import type { RouterStores } from '../router-stores.ts';
 import { expiring } from './item-write.ts';
-import { createTable, type Item, type RangeQuery, type TableOptions } from './table.ts';
+import { createTable, entryOf, type Item, type RangeQuery, type TableOptions } from './table.ts';
 
 /**
  * Partitions of a project's day. One takes 1,000 writes a second, which is more than any of its keys can
@@ -53,9 +53,6 @@ const daysOf = (startedAt: number): string[] => [
 ];
 
 type SealKey = { key: string };
-
-/** Written by this store only. */
-const entryOf = <Entry>(item: Item): Entry => JSON.parse(String(item.entry)) as Entry;
 
 const isBatch = (item: Item): boolean => String(item[SORT_KEY]).startsWith(REFUSALS);
 

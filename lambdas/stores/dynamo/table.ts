@@ -45,6 +45,9 @@ export type Table = {
   scan(): Promise<Item[]>;
 };
 
+/** What a store keeps as JSON: it alone writes it. */
+export const entryOf = <Entry>(item: Item): Entry => JSON.parse(String(item.entry)) as Entry;
+
 const keyOf = (key: ItemKey): Record<string, string> =>
   typeof key === 'string'
     ? { [PARTITION_KEY]: key }

@@ -1,6 +1,5 @@
-import { MINUTE_MS } from '../../../support/clock.ts';
+import { DAY_MS, MINUTE_MS } from '../../../support/clock.ts';
 import { createLruCache } from '../../../support/memo.ts';
-import { TTL_ATTRIBUTE } from '../../../tables.ts';
 import {
   type BudgetLimit,
   type BudgetRefusal,
@@ -10,7 +9,7 @@ import {
   labelAt,
 } from '../../budget-store.ts';
 import { StoreUnavailable } from '../../store-unavailable.ts';
-import { asSeen, type Condition, type Write } from '../item-write.ts';
+import { asSeen, type Condition, expiring, type Write } from '../item-write.ts';
 import { numberIn } from '../meter-item.ts';
 import type { Item, Table, WriteResult } from '../table.ts';
 import { countedIn, isOpen, MARK, markAfter, nanosIn, pastIn } from './counter-items.ts';
@@ -22,7 +21,7 @@ export const MAX_TRIES = 16;
 const ABSENT_FOR_MS = 10_000;
 const MAX_KNOWN = 10_000;
 /** Longer than the longest period. */
-const LIFE_MS = 40 * 86_400_000;
+const LIFE_MS = 40 * DAY_MS;
 
 export type Leaser = { requestId: string; minute: number; isRepeat?: boolean | undefined };
 
@@ -54,7 +53,7 @@ const writeOf = (name: string, attempt: Attempt, isOwn: boolean): Write => {
   return {
     set: {
       [name]: after,
-      ...(!isEndless && { [TTL_ATTRIBUTE]: Math.ceil((now + LIFE_MS) / 1_000) }),
+      ...(!isEndless && expiring(now + LIFE_MS)),
     },
     add: { [lentName(hold)]: diff },
     conditions: [asSeen(name, before), ...(diff > 0 ? [hasRoom, ...limits] : [])],
