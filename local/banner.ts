@@ -60,9 +60,6 @@ const claudeCode = ({ baseUrl, key, model, context, output }: Address): string =
   return [...set, `CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 ${code}`].join(' \\\n  ');
 };
 
-const adminCommand = ({ baseUrl }: Address): string =>
-  `${PROGRAM.admin} usage --project local --url ${baseUrl}`;
-
 const section = (title: string, text: string): string => `# ${title}\n${text}`;
 
 /** The text printed when the router is ready: address, key, models and commands to paste. */
@@ -77,6 +74,7 @@ export const banner = (parts: {
   const models = parts.models.filter((model) => !isRetired(model, Date.now()));
   const [{ id: model, context_length: context, max_output_tokens: output } = NO_MODEL] = models;
   const address = { baseUrl, key: key || 'YOUR_KEY', model, context, output };
+  const usage = `${PROGRAM.admin} usage --project local --url ${baseUrl}`;
   const shown =
     key || 'the one that the first start on this folder printed, or a new one from the console';
   return [
@@ -85,7 +83,7 @@ export const banner = (parts: {
     section('Messages, streamed', messagesCurl(address)),
     section('OpenAI SDK', openai(address)),
     section('Anthropic SDK', anthropic(address)),
-    section(`Keys and usage (${PROGRAM.admin} --help)`, adminCommand(address)),
+    section(`Keys and usage (${PROGRAM.admin} --help)`, usage),
     section('Claude Code', claudeCode(address)),
   ].join('\n\n');
 };

@@ -84,8 +84,6 @@ export const readOwnCatalog = async (paths: {
     );
   }
   const needsRole = catalog.some(({ targets }) => targets.some(({ auth }) => auth !== undefined));
-  const found = { catalog, secrets };
-  return needsRole
-    ? { ...found, roleCredentials: await findRoleCredentials(paths.catalog) }
-    : found;
+  const role = needsRole && { roleCredentials: await findRoleCredentials(paths.catalog) };
+  return { catalog, secrets, ...role };
 };

@@ -60,11 +60,8 @@ export const readTargetStates = async (parts: OperationParts): Promise<Map<strin
   const { models, breakers, clock } = parts;
   const read = async (name: string) =>
     [name, healthOf(await breakers.readBreaker(name), clock.now())] as const;
-  return new Map(
-    await Promise.all(
-      [...new Set(placedTargets(models).map(({ target }) => targetOf(target)))].map(read),
-    ),
-  );
+  const names = new Set(placedTargets(models).map(({ target }) => targetOf(target)));
+  return new Map(await Promise.all([...names].map(read)));
 };
 
 /** The catalog's targets in the order of failover, with the state of their breakers and their prices. */
