@@ -72,6 +72,7 @@ export type AdminClientOptions = {
   hint?: string;
 };
 
+/** Creates a client of the admin routes below `baseUrl`. */
 export const createAdminClient =
   ({ baseUrl, sign, hint = '' }: AdminClientOptions): AdminClient =>
   async ({ method, path, body }) => {
@@ -100,6 +101,7 @@ export const createAdminClient =
     }
   };
 
+/** Reads the pages of a list, one after the other. */
 export async function* pagesOf(
   client: AdminClient,
   request: AdminRequest,
@@ -117,6 +119,7 @@ export async function* pagesOf(
   }
 }
 
+/** All pages as one response. */
 export const allPages = async (client: AdminClient, request: AdminRequest) => {
   const data: Record<string, unknown>[] = [];
   let last: Record<string, unknown> = {};

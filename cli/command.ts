@@ -53,6 +53,10 @@ export type Command = {
    * List members of the response, and the columns of their tables.
    * @default the response is printed as one record
    */
+  /**
+   * List members of the response, and the columns of their tables.
+   * @default the response is printed as one record
+   */
   lists?: Record<string, string[]> | ((input: CommandInput) => Record<string, string[]>);
   /**
    * The list is read page by page: `cursor` of the next request is `next_cursor` of the last response.

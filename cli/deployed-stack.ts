@@ -55,6 +55,7 @@ export const serviceEndpoint = async (
   override: string | undefined,
 ): Promise<string> => override ?? `https://${service}.${await config.region()}.amazonaws.com`;
 
+/** Signs requests to a service with the client's credentials and region. */
 export const createSigner = (
   client: CloudFormationClient,
   service: 'execute-api' | 'lambda',

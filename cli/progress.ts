@@ -14,6 +14,7 @@ const barOf = (done: number, total: number): string => {
 export type Progress = {
   /** How many more responses, or other steps, there will be. @default unknown */
   expect(total: number): void;
+  /** A step is done, with so many rows. */
   count(rows?: number): void;
   /** A client whose responses are counted: its rows, or itself where it has none. */
   watch(send: AdminClient): AdminClient;

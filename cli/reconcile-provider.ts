@@ -7,6 +7,7 @@ import { ANY_MODEL, type Billed, PROVIDERS, readInvoice } from './provider-costs
 import type { Options } from './read-arguments.ts';
 import { required } from './read-options.ts';
 
+/** Of `2026-10`. */
 const monthIn = (text: string): { from: Date; to: Date } => {
   const [year = 0, month = 0] = text.split('-').map(Number);
   return { from: new Date(Date.UTC(year, month - 1)), to: new Date(Date.UTC(year, month)) };

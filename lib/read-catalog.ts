@@ -22,6 +22,7 @@ const parseFile = <T>(path: string, parse: (data: unknown) => T): T => {
   }
 };
 
+/** The absolute path that an option names. */
 const pathIn = (node: Node, option: string): string | undefined => {
   const choice: unknown = node.tryGetContext(option);
   if (choice === undefined) return undefined;

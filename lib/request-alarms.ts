@@ -128,6 +128,7 @@ const refusedCredentials = (metrics: RouterMetrics): MathExpression => {
 /** What fails until an operator acts is met once in five minutes or more: the others do not call the target. */
 const UNTIL_REPAIRED = [1, 12] satisfies AlarmSpec['points'];
 
+/** Targets that cannot respond. */
 const targetAlarms = (sources: AlarmSources): AlarmSpec[] => [
   rareAlarm(sources)({
     id: 'no-healthy-target',
@@ -147,6 +148,7 @@ const targetAlarms = (sources: AlarmSources): AlarmSpec[] => [
   },
 ];
 
+/** The router's accounts at providers. */
 const accountAlarms = ({ metrics }: AlarmSources): AlarmSpec[] => {
   const untilRepaired = (id: string, metric: IMetric, description: string): AlarmSpec => ({
     ...{ id, description, metric, above: 0, points: UNTIL_REPAIRED },

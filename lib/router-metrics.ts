@@ -42,6 +42,7 @@ export const createRouterMetrics = (stage: string) => {
 };
 export type RouterMetrics = ReturnType<typeof createRouterMetrics>;
 
+/** Metrics to add, and metrics to subtract. */
 export type Total = { of: Metric[]; without?: Metric[] };
 
 export type ShareOptions = {

@@ -58,6 +58,7 @@ export const createTables = (parent: Construct, stage: Stage): Tables => {
     if (stage.kmsKey !== undefined) encrypt(table, stage.kmsKey);
     return table;
   };
+  /** The existing table of the stage options, or a new one. */
   const open = (name: KeptTableName, props: TablePropsV2): Table => {
     const existing = stage.existingTables[name];
     return existing === undefined

@@ -127,6 +127,7 @@ export const createFreshHistory = (clock: Clock, unsettled: UnsettledDays) => {
     start: (job: HistoryJob): void => {
       history = job;
     },
+    /** Notes that a record was written. */
     change: (): void => {
       changes += 1;
       cancel ??= clock.after(DELAY_MS, () => {

@@ -96,6 +96,7 @@ export const openOutbox = async <Entry>(parts: Parts<Entry>) => {
   wake(0);
 
   return {
+    /** Keeps an entry, which is sent soon. */
     add,
     close: async (): Promise<void> => {
       isClosed = true;

@@ -94,6 +94,7 @@ export const openAlerts = async (parts: Parts) => {
   noteRetirements();
 
   return {
+    /** The log, whose lines are looked at. */
     watch: (log: Log): Log => {
       const watched =
         (write: Log['info']): Log['info'] =>

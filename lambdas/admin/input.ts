@@ -80,6 +80,7 @@ type Changes<Fields> = { [Name in keyof Fields]?: Fields[Name] | null };
 export const changedBy = <Stored extends object>(change: Changes<Stored>, stored: Stored): Stored =>
   withoutNulls({ ...stored, ...change }) as Stored;
 
+/** The fields of a change that are set. */
 export const withoutNulls = <Fields extends object>(fields: Fields) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as {
     [Name in keyof Fields]?: NonNullable<Fields[Name]>;

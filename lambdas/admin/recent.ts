@@ -16,6 +16,7 @@ type List<Item> = (range: {
 
 export type Recent<Item> = {
   found: Item[];
+  /** Whether the day has no others. */
   isAll: boolean;
   since: string;
 };

@@ -26,6 +26,7 @@ export const readKeysUsing = async (parts: Parts): Promise<Map<string, number>> 
 
 type Retirement = { retires?: string; successor?: string | null; keys_using?: number };
 
+/** What the admin API returns of a model that has a date. */
 export const publicRetirement = ({ retires, successor }: Model, keysUsing = 0): Retirement =>
   retires === undefined ? {} : { retires, successor: successor ?? null, keys_using: keysUsing };
 

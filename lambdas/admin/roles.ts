@@ -9,6 +9,7 @@ export type Role = 'operator' | 'viewer' | `project:${string}`;
 
 const MEMBER = 'project:';
 
+/** The project that a role is for. */
 export const projectOf = (role: Role): string | undefined =>
   role.startsWith(MEMBER) ? role.slice(MEMBER.length) : undefined;
 

@@ -56,6 +56,7 @@ const alertsOfLines = (data: string, runbookUrl: string): Alert[] => {
   });
 };
 
+/** What an event says to people. */
 export const alertsIn = ({ Records = [], awslogs }: AlertEvent, runbookUrl: string): Alert[] =>
   awslogs === undefined
     ? Records.flatMap(({ Sns }) => (Sns ? alertsOfAlarm(Sns.Message) : []))

@@ -82,6 +82,7 @@ export const createCallBudget = (
     /** Aborts at the deadline, when the client disconnects or cancels, and on `abort`. */
     signal: budget.signal,
     end,
+    /** Ends a call that may still run. */
     abort: (): void => {
       end();
       abort(OVER);
@@ -134,6 +135,7 @@ export const createUsageRecorder =
     return { ...event, usage };
   };
 
+/** The call's time or output is used up. */
 const isBudgetSpent = (error: unknown): boolean =>
   error instanceof UpstreamError && (error.kind === 'deadline' || error.kind === 'output-limit');
 

@@ -17,6 +17,7 @@ export type Counts = {
   repeatedNanos?: number;
 };
 
+/** What one attempt used. */
 export type Used = Counts & { target: Target };
 
 /** Rough size of a token in responses, for upstreams that report no usage. */

@@ -29,6 +29,7 @@ export type Fetched = {
   noRoom?: ReadonlySet<Target>;
   /** The response was read to its end. */
   end: () => void;
+  /** Aborts the upstream call, if it still runs. */
   abort: () => void;
 };
 

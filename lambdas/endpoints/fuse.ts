@@ -63,6 +63,7 @@ const tokensIn = (text: string): number => {
  * further slice is leased, and returns the rest.
  */
 export type Fuse = {
+  /** What is leased when the request is admitted. */
   lease: LeaseSize;
   /** The call with the targets that have a price for all that it asks for. */
   checked: CheckedCall;

@@ -11,6 +11,7 @@ const cancelled = (cause: unknown): ApiError =>
 export const isCancelled = (error: unknown): boolean =>
   (error instanceof ApiError ? error.cause : error) instanceof Cancelled;
 
+/** Maps any error to the ApiError that the caller gets. */
 export const publicError = (error: unknown): ApiError => {
   if (isCancelled(error)) return cancelled(error);
   return error instanceof UpstreamError ? classifyFailure(error).error : toApiError(error);

@@ -66,6 +66,7 @@ export type DayToFold = DayRange & {
   isLate: Share['isLate'];
 };
 
+/** A row as it grows. */
 type Growing = {
   stored: FoldedRow | undefined;
   row: UsageRow;

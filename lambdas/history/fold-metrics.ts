@@ -50,6 +50,7 @@ const FIRST_DAYS = 35;
 
 type Close = {
   projectId: string;
+  /** The last closed day. */
   closedUntil: string;
   /** The closed periods of the months that had an open day. */
   reconciled: readonly Reconciled[];

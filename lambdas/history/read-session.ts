@@ -11,6 +11,7 @@ const MOST_READ = 10_000;
 export type Session = {
   /** The newest first. */
   records: RequestRecord[];
+  /** All of the range was read. */
   isComplete: boolean;
 };
 

@@ -41,6 +41,7 @@ export const publicSums = (sums: Sums) => ({
   cost_by_kind: publicKinds(sums.kinds ?? {}),
 });
 
+/** One row without grouping. */
 export const publicRow = (row: UsageRow) => ({
   day: row.day,
   project: row.projectId,
@@ -98,6 +99,7 @@ export const ageOf = (folded: (HistoryProgress | undefined)[], now: number) => {
   return { as_of: formatInstant(oldest), age_seconds: age };
 };
 
+/** Rows of a range, of some keys if they are given. */
 export async function* rowsIn(
   history: Pick<HistoryStore, 'readRows'>,
   range: DayRange,

@@ -17,6 +17,7 @@ export type ExchangeHandler = ResponseHandler & {
   onError(error: Error): void;
 };
 
+/** One request in flight. */
 export type Exchange = {
   /** Whether the connection carried another request before: its server may have closed it since. */
   isReused: boolean;
@@ -63,6 +64,7 @@ const closedEarly = (): Error =>
     code: 'ECONNRESET',
   });
 
+/** What the owner of connections does with one. */
 export type ConnectionEvents = {
   /** It can carry the next request; `keepAlive` is its server's header of that name. */
   onIdle(connection: Connection, keepAlive: string | undefined): void;

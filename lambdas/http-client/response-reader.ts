@@ -172,6 +172,7 @@ const chunkedBody = (onData: OnData): BodyReader => {
   };
 };
 
+/** Gets a response, piece by piece. */
 export type ResponseHandler = {
   onHead(head: ResponseHead): void;
   /** Bytes of the body, without its framing. */

@@ -130,6 +130,7 @@ export type HttpHandler = (
 ) => Promise<void>;
 
 export type HttpHandlerOptions = {
+  /** Keeps why requests were refused. */
   refusals: Pick<Refusals, 'refuse' | 'writing'>;
   endpoints: Endpoints;
   authenticate: Authenticate;

@@ -94,6 +94,7 @@ const unavailable = (cause: unknown): ApiError =>
 const isSameHash = (one: string, other: string): boolean =>
   one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
 
+/** Why the key cannot be used. */
 const problemOf = ({ status, expiresAt }: KeyRecord, now: number): ApiError | undefined => {
   if (status === 'active') {
     const isExpired = expiresAt !== undefined && expiresAt <= now;

@@ -4,6 +4,7 @@ import type { Attempt, RequestRecord } from '../stores/record-store.ts';
 /** Who can prevent the failure next time; `none` if the request did not fail. */
 export const FAULTS = ['none', 'caller', 'provider', 'operator', 'router'] as const;
 
+/** What happened to a request, in words. */
 export type Explanation = {
   blame: (typeof FAULTS)[number];
   /** One sentence. */

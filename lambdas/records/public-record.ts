@@ -123,6 +123,7 @@ export const whoOf = ({ who }: RequestRecord) => ({
   tags: Object.fromEntries(who?.tags?.map((tag) => tag.split(/=(.*)/, 2)) ?? []),
 });
 
+/** One line of a list. */
 export const summaryOf = (record: RequestRecord) => ({
   id: record.id,
   created_at: formatInstant(record.startedAt),

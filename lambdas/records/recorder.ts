@@ -167,6 +167,7 @@ const recordOf = ({ projectId = '', error, counted: _, ...rest }: Refused): Refu
   };
 };
 
+/** Keeps why requests were refused, behind their responses. */
 export type Refusals = {
   refuse(refused: Refused): void;
   /** Writes counts that are older than a minute. Never throws. */

@@ -12,6 +12,7 @@ const EVENT_ID = /^([0-9A-Za-z]{1,24})-(\d{1,9})$/;
 /** Where a repeated stream continues: behind this event of the response that `owner` generated. */
 export type ResumePoint = { owner: string; event: number };
 
+/** A request that may be a repeat, or be repeated. */
 export type Attempt = {
   /** Hash of the meter and the idempotency key. */
   id: string;

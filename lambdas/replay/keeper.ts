@@ -21,6 +21,7 @@ export const isUnstored = ({ headers = {} }: Reply): boolean => 'idempotent-stor
 /** The same in a stream whose headers are sent. */
 export const NOT_STORED_COMMENT: SseMessage = { comment: 'idempotent-stored: false' };
 
+/** Gives each event an id. */
 const createNumbering = (owner: string) => {
   let event = 0;
   return (message: SseMessage): SseMessage => {

@@ -13,6 +13,7 @@ import { createOwn, type Run, type Running } from './own.ts';
 import { createRepeatHeaders, readLive, readOwn, replyLate, replyOfKept } from './repeat.ts';
 import { assertResumable, notResumable } from './resume.ts';
 
+/** Who has the request of an attempt. */
 type Found =
   /** This attempt; with the id of the unit and the response, a dead owner's after a takeover. */
   | { by: 'me'; unit: Unit }
@@ -114,6 +115,7 @@ export type ReplayDeps = {
 
 type Repeatable = { attempt: Attempt; checked: CheckedCall; run: Run };
 
+/** The replies to a request, by who has it. */
 const createReplies = (deps: ReplayDeps, running: Map<string, Running>) => {
   const { clock, log } = deps;
   const own = createOwn({ ...deps, running });

@@ -38,6 +38,7 @@ export type FailoverOptions = {
   onFailure: (failed: FailedAttempt) => void;
   /** Whether a failure is about a field of the caller, which no other target gets in another form. */
   isOfCaller: (failure: UpstreamError) => boolean;
+  /** Whether an event shows the caller a part of the response. */
   isShown: (event: GenerationEvent) => boolean;
 };
 

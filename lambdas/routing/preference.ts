@@ -91,6 +91,7 @@ const withSamples = (
   return figures;
 };
 
+/** What this process knows of a model's speed. */
 type Line = {
   stored: StoredQueue | undefined;
   figures: Figures;

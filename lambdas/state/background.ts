@@ -36,6 +36,7 @@ export type BackgroundDeps = {
 
 export type Job = {
   key: ResponseKey;
+  /** The request, streamed, that its client does not abort. */
   call: Call;
   /** As it is stored and sent at once. */
   queued: Json;
@@ -114,6 +115,7 @@ const endIn = (messages: SseMessage[]): Json | undefined => {
 const isCreated = (message: SseMessage): boolean =>
   'event' in message && message.event === 'response.created';
 
+/** The text of a job on its way to its first client. */
 const createLive = () => {
   let texts: string[] = [];
   let [hasEnded, hasLeft] = [false, false];

@@ -17,6 +17,7 @@ const RESERVE_MS = 10_000;
 
 export type FollowDeps = {
   responses: Pick<ResponseStore, 'findPiece'>;
+  /** Reads the response again, as it is now. */
   again(): Promise<Found | undefined>;
   clock: Clock;
 };

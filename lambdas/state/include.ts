@@ -50,6 +50,7 @@ const inParts = (item: Json, [type = '', ...path]: string[], empty: unknown): Js
   return content.every((part, index) => part === parts[index]) ? item : { ...item, content };
 };
 
+/** An item as it is read. */
 export const shownItem = (item: Json, asked: ReadonlySet<string>): Json => {
   let shown = item;
   for (const [name, empty] of Object.entries(INCLUDABLE)) {

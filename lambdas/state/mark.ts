@@ -75,5 +75,6 @@ export const createMark = (marks: Marks) => {
   };
 };
 
+/** The response in an event that has one. */
 export const responseIn = (message: SseMessage): Json | undefined =>
   'data' in message ? asRecord(readJsonObject(message.data)?.response) : undefined;

@@ -21,7 +21,9 @@ import { createStateKeeper } from './keep.ts';
 import { Asked, type Marks } from './mark.ts';
 import { type FindResponse, keyOf, pack } from './stored.ts';
 
+/** What a request asks of the state. */
 type Asks = {
+  /** Id of the response that it continues. */
   previous: string | undefined;
   isBackground: boolean;
   isStored: boolean;

@@ -1,3 +1,4 @@
+/** What distinguishes an alert from others. */
 export type ClaimedAlert = {
   /** What it is about. */
   subject: string;

@@ -17,6 +17,7 @@ export const UNLIMITED = Number.MAX_SAFE_INTEGER;
 /** Whose budget it is, by the id of its counters. */
 export type BudgetRef = { scope: string; id: string; period: BudgetPeriod };
 
+/** A budget as an operator has set it. */
 export type Budget = BudgetRef & {
   /** How lists show its owner. */
   name: string;

@@ -41,6 +41,7 @@ export type KeyChange = { planId?: string; status?: 'active' | 'paused'; name?: 
 /** Implemented by `createDynamoKeyStore` (stores/dynamo/key-store.ts). @throws StoreUnavailable */
 export type KeyStore = {
   findKey(hash: string): Promise<KeyRecord | undefined>;
+  /** Writes a new record; false if another key has the hash. */
   createKey(record: KeyRecord): Promise<boolean>;
   /** All keys of a project, revoked ones included, sorted by id. Up to a second behind writes. */
   listKeys(projectId: string): Promise<KeyRecord[]>;

@@ -50,6 +50,7 @@ export type ReserveResult = MeterCounts & {
     /** A budget of dollars lends no more, as `refusal` explains. */
     | 'over-budget';
   refusal?: BudgetRefusal | undefined;
+  /** The budgets of a request that was admitted. */
   budgets?: BudgetView[] | undefined;
   /** Marks of dead processes exist: `reap` may refund units. */
   hasStaleMarks: boolean;
@@ -86,6 +87,7 @@ export type ReservedUnit = Pick<
 
 export type LeasedUnit = ReservedUnit & { lease: Lease };
 
+/** Result of a read of a meter. */
 export type UsageSnapshot = MeterCounts & {
   isKeyEnded: boolean;
   /** When the key was last admitted, in ms. */

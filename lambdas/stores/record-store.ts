@@ -1,5 +1,6 @@
 import type { KindCosts } from '../money/cost.ts';
 
+/** One call of a target. */
 export type Attempt = {
   upstream: string;
   /** The provider's name of the model. */
@@ -162,6 +163,7 @@ export type RefusedRequest = {
   route?: string;
   model?: string;
   status: number;
+  /** Of the error. */
   code?: string;
   param?: string;
   /** The error's message without what it quotes of the request. */

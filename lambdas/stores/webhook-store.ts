@@ -15,6 +15,7 @@ export type OwedEvent = { projectId: string; responseId: string };
 /** Implemented by `createDynamoWebhookStore` (stores/dynamo/webhook-store.ts). @throws StoreUnavailable */
 export type WebhookStore = {
   find(projectId: string): Promise<Webhook | undefined>;
+  /** Creates or replaces it. */
   put(projectId: string, webhook: Webhook): Promise<void>;
   remove(projectId: string): Promise<void>;
   /** Notes an event until `settle`, for two days at most. Both are safe to repeat. */

@@ -58,6 +58,7 @@ export const encodePieces = (
 /** A JSON text as it was received: its bytes in UTF-8, without a byte order mark, or its characters. Places count either. */
 export type Raw = string | Buffer;
 
+/** What is between two places. */
 export const textAt = (raw: Raw, start: number, end?: number): string =>
   typeof raw === 'string' ? raw.slice(start, end) : raw.toString('utf8', start, end);
 

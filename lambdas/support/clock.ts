@@ -151,6 +151,7 @@ export const perUnit = (
 /** The UTC day of an instant (ms): `2026-11-22`. */
 export const dayOf = perUnit(DAY_MS, (instant) => instant.toISOString().slice(0, 10));
 
+/** All UTC days from one to another, both included. */
 export const daysBetween = (from: string, to: string): string[] => {
   const days: string[] = [];
   for (let instant = Date.parse(from); dayOf(instant) <= to; instant += DAY_MS) {
@@ -167,6 +168,7 @@ export const monthsBetween = (from: string, to: string): string[] => [
 /** An instant (ms since the epoch) as RFC 3339 in UTC, without milliseconds. */
 export const formatInstant = perUnit(1_000, (instant) => `${instant.toISOString().slice(0, 19)}Z`);
 
+/** Minutes since the epoch. */
 export const minuteOf = (now: number): number => Math.floor(now / MINUTE_MS);
 
 export const minuteResetsAt = (minute: number): number => (minute + 1) * MINUTE_MS;

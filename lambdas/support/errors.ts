@@ -129,6 +129,7 @@ export const toApiError = (error: unknown): ApiError =>
     ? error
     : apiError('The router failed to process the request.', { cause: error });
 
+/** Copies the error with other words or headers. */
 const copyOf = (
   error: ApiError,
   changed: { message?: string; headers?: Record<string, string> },
@@ -143,5 +144,6 @@ const copyOf = (
 export const withHeaders = (error: ApiError, headers: Record<string, string>): ApiError =>
   copyOf(error, { headers: { ...headers, ...error.headers } });
 
+/** Copies the error with a sentence behind its message. */
 export const withSentence = (error: ApiError, sentence: string): ApiError =>
   copyOf(error, { message: `${error.message} ${sentence}` });

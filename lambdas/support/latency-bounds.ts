@@ -4,6 +4,7 @@ export const LATENCY_BOUNDS_MS: readonly number[] = /* @__PURE__ */ Array.from(
   (_, power) => 10 * 2 ** power,
 );
 
+/** How many of the durations are in each bucket. */
 export const bucketCountsOf = (durations: readonly number[]): number[] => {
   const counts = new Array<number>(LATENCY_BOUNDS_MS.length + 1).fill(0);
   for (const ms of durations) {

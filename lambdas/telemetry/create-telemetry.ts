@@ -39,6 +39,7 @@ const sum = (one: Values, other: Values): Values => {
 const createBacklog = () => {
   let points: Point[] = [];
   return {
+    /** Returns the point that has these values too. */
     add: (point: Point): Point => {
       const same = points.find(({ labels }) => isDeepStrictEqual(labels, point.labels));
       if (same) same.values = sum(same.values, point.values);

@@ -18,6 +18,7 @@ export type PostOptions = {
   onRepeat?: (() => Promise<void>) | undefined;
 };
 
+/** A response whose body may still be on its way. */
 export type UpstreamResponse = ResponseHead & { chunks: Chunks };
 
 /** One request in flight: one function ends it, one classifies what ended it. */

@@ -32,7 +32,9 @@ const createGoodbye = (reader: BodyReader, clock: Clock) => {
   };
 };
 
+/** The call that a response belongs to. */
 type Sent = {
+  /** Content has arrived. */
   onContent(): void;
   /** Nothing but the end may follow: the connection is drained for reuse instead of closed. */
   complete(): void;

@@ -43,6 +43,7 @@ export type RunningServer = {
   url: string;
   /** Accepts nothing new and waits for the responses in flight. */
   drain(): Promise<void>;
+  /** Closes every connection at once. */
   close(): Promise<void>;
 };
 
@@ -84,6 +85,7 @@ const tooLong = (request: IncomingMessage): ApiError =>
     ...(!request.complete && !isHeldBack(request) && { headers: { connection: 'keep-alive' } }),
   });
 
+/** Consumes the body without keeping it. */
 const discardBody = (request: IncomingMessage): void => {
   let size = 0;
   request.on('data', (chunk: Buffer) => {

@@ -8,6 +8,7 @@ export type Parts = Readonly<Record<string, string>>;
 /** Name of the output of an entry; those of parts begin with `late-`. */
 const MAIN = 'main';
 
+/** File of a part, next to the bundle. */
 const fileOf = (specifier: string): string => specifier.replace('#late/', 'late-');
 
 /** Bytes of each source of which something is in an output, by its path. */

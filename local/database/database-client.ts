@@ -89,6 +89,7 @@ const callsOn = (database: ItemDatabase): Calls => ({
   },
 });
 
+/** The port of the DynamoDB stores on a database of another kind. */
 export const createDatabaseClient = (database: ItemDatabase, clock: Clock): DynamoClient => {
   const calls = callsOn(database);
   let cancel: (() => void) | undefined;

@@ -42,6 +42,7 @@ const reasonOf = (cause: unknown): string => {
   return REASONS[code] ?? REASONS[code & 0xff] ?? 'cannot be used';
 };
 
+/** An error of SQLite for the operator. */
 export const failure = (folder: string, cause: unknown): DatabaseError =>
   cause instanceof DatabaseError
     ? cause

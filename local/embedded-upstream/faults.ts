@@ -38,6 +38,7 @@ type Planned = {
   failureText: string;
 };
 
+/** What a fault does to a response. */
 type Rule<F extends Fault> = {
   /** Reads what follows `=`, and the digits in it; undefined is not valid. */
   parse(text: string | undefined, count: number, retryAfter?: string): Omit<F, 'kind'> | undefined;
@@ -61,6 +62,7 @@ const named =
   (text = ''): { as: Name } | undefined =>
     Object.hasOwn(rows, text) ? { as: text as Name } : undefined;
 
+/** A fault in mid-stream. */
 const CUT = {
   parse: (text, after) => plain(text) ?? counted({ after }, after),
   cutAt: ({ after = 0 }) => after,

@@ -44,6 +44,7 @@ export const readPrompt = ({ turns }: GenerationRequest): Prompt => {
   };
 };
 
+/** Provider-specific parts of a response. */
 export type ModelStyle = {
   newCallId(): string;
   /** Signature of a thinking block; undefined where the provider does not sign them. */

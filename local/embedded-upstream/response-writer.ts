@@ -46,6 +46,7 @@ export const createResponseWriter = (response: ServerResponse) => {
         if (closing.signal.aborted) resolve();
         else closing.signal.addEventListener('abort', () => resolve());
       }),
+    /** Closes the connection with a TCP reset. */
     reset: (): void => {
       response.socket?.resetAndDestroy();
     },

@@ -3,6 +3,7 @@ import type { CallerProtocol } from '../../lambdas/protocols/protocol.ts';
 import { callerProtocols } from '../../lambdas/protocols/protocols.ts';
 import { gemini } from './gemini.ts';
 
+/** What a provider's side of a protocol does. */
 type EmbeddedProtocol = Pick<
   CallerProtocol,
   'decodeRequest' | 'encodeResponse' | 'streamEncoder' | 'encodeError' | 'encodeStreamError'

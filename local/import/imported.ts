@@ -62,6 +62,7 @@ export const onePlan = (id: string): Plans => ({
   budgets: [],
 });
 
+/** Makes a name unique among those given before. */
 export const createUnique = (maxLength: number) => {
   const given = new Set<string>();
   return (name: string): string => {

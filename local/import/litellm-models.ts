@@ -18,6 +18,7 @@ export type Deployment = {
 };
 export type Group = { name: string; deployments: Deployment[] };
 
+/** Rows of LiteLLM's table of models by their names. */
 export type Table = Record<string, Facts>;
 
 type Parts = { source: Source; config: Config; env: Env; table: Table };

@@ -137,6 +137,7 @@ type AddBudget = ReturnType<typeof createBudgets>['add'];
 
 type Place = { project: string | undefined; models: string[] | undefined };
 
+/** Why a key is not made again. */
 const endOf = (key: Key, { project, models }: Place, now: number): string | undefined => {
   const { blocked, expires, team_id: team } = key;
   if (blocked) return 'it is blocked';

@@ -23,6 +23,7 @@ const MAX_ID = 200;
 
 const inForm = ({ name }: Group): boolean => NAME.test(name);
 
+/** Other names of models: by the name that they stand for. */
 const aliasesIn = ({ router_settings: router, litellm_settings: settings }: Config) => {
   const named = Object.entries(router?.model_group_alias ?? {}).map(
     ([alias, to]) => [alias, typeof to === 'string' ? to : to.model] as const,

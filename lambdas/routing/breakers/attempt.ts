@@ -5,6 +5,7 @@ import type { Upstream } from '../../upstreams/upstream.ts';
 import type { Asker, Health, LocalBreakers, SharedStates } from './states.ts';
 import type { TripRule } from './trip-rules.ts';
 
+/** A permitted call in flight. */
 export type Attempt = {
   target: Target;
   name: string;

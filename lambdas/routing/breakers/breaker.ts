@@ -77,6 +77,7 @@ const createConstraintsOf =
     return constraints;
   };
 
+/** The constraint that stays closed for longest. */
 const longest = (constraints: Constraint[]): Constraint | undefined =>
   constraints.toSorted((one, other) => other.openUntil - one.openUntil)[0];
 

@@ -25,6 +25,7 @@ const ofCategory = (row: Row, category: TripRule['category']): Row =>
     category === 'failure' ? failure.category !== 'connection' : failure.category === category,
   );
 
+/** The most failures that one member has among them. */
 const heaviestCount = (failures: readonly { by: string }[]): number => {
   const counts = new Map<string, number>();
   for (const { by } of failures) counts.set(by, (counts.get(by) ?? 0) + 1);

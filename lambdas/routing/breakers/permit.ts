@@ -18,7 +18,9 @@ import type { TripRule } from './trip-rules.ts';
 
 const CLOSED: Opening = { openUntil: 0, openings: 0 };
 
+/** What first contents and responses that end well close. */
 const createSuccess = ({ states, local, upstream, clock, log }: PermitParts) => {
+  /** The breakers of the call's key and project. */
   const findOwn = ({ target, asker, health }: Attempt): LocalBreaker[] =>
     hasFailed(health, clock.now())
       ? [breakerNames.key(target, asker), breakerNames.project(target, asker)].flatMap(

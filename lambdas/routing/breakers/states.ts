@@ -177,6 +177,7 @@ export const createSharedStates = (parts: { store: BreakerStore; clock: Clock; l
       const known = readings.get(name);
       return known && clock.now() - known.at < FRESH_MS ? known.state : readInTime(name);
     },
+    /** What was read or written last, without waiting. */
     known: (name: string): State => latest.get(name),
     /** Writes the transition that follows version `seen`; undefined if it could not be, or came too late. */
     transition: async (

@@ -19,6 +19,7 @@ const MAX_TRIES = 6;
 const MAX_AHEAD_MS = 5_000;
 export type ShareParts = { store: ShareStore; clock: Clock; random(): number };
 
+/** What this process knows of the queue of a quota. */
 export type SharedLine = {
   quota: NamedQuota;
   corrections: (Correction & { at: number })[];

@@ -29,6 +29,7 @@ type Waiting = {
   end(place: Place): void;
 };
 
+/** What this process knows of one quota. */
 type Line = SharedLine & {
   waiting: Waiting[];
   isRunning: boolean;

@@ -38,6 +38,7 @@ export const grantsForNew = (root: Item, shards: number[], counters: Counter[]):
   return grants.filter((grant) => grant !== undefined);
 };
 
+/** Whether the shard has joined the root's epoch. */
 export const hasJoined = (root: Item, shard: number): boolean =>
   root[joinedName(shard)] === root[EPOCH];
 
@@ -80,6 +81,7 @@ export const keyEndsToCopy = (root: Item, item: Item = {}): [string, number][] =
       entry[0].startsWith('u') && !(Number(item[entry[0]]) <= Number(entry[1])),
   );
 
+/** Budgets of the shard that are below what the root granted. */
 export const budgetsToCopy = (
   root: Item,
   shard: number,

@@ -60,6 +60,7 @@ const createGroups = <Member>(parts: {
     return write;
   };
 
+  /** A group that is sent when a write in flight ends. */
   const openGroup = (name: string, queue: Queue<Member>, first: Member): Group<Member> => {
     const send = async () => {
       try {
@@ -76,6 +77,7 @@ const createGroups = <Member>(parts: {
     return group;
   };
 
+  /** Adds a member to the group that is sent next. */
   const join = (name: string, queue: Queue<Member>, member: Member) => {
     if (!queue.next || queue.next.members.length >= MAX_GROUP) {
       queue.next = openGroup(name, queue, member);

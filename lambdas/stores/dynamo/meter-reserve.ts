@@ -111,6 +111,7 @@ const createTry = (parts: AttemptParts) => {
 
   const tryWithLease = atFirstCall(() => createLeaseAttempts({ leases: leases(), look, trySend }));
 
+  /** Tries a reservation in one item. */
   return async (reservation: Reservation, place: Place): Promise<Attempt> => {
     const { requestId, lease } = reservation;
     const tried = lease

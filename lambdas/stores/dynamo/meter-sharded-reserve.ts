@@ -74,6 +74,7 @@ export const createShardedReserve = (parts: Parts) => {
     return key === undefined ? undefined : 1 + keys.indexOf(key);
   };
 
+  /** One attempt in a shard: its result if that is final. */
   const tryOne = async (reservation: Reservation, { root, shard }: Spot) => {
     const { shards, epoch } = root.layout;
     const { outcome, item, isTombstoned, budgets } = await tryIn(reservation, { shard, epoch });
@@ -95,6 +96,7 @@ export const createShardedReserve = (parts: Parts) => {
     return result;
   };
 
+  /** Where to try next, or the limit that is reached. */
   const nextSpot = async (reservation: Reservation, refusal: Refused): Promise<Spot | Sought> => {
     const room = await bank.makeRoom(reservation, refusal);
     if ('denied' in room) return { result: room.denied, spot: undefined };

@@ -72,6 +72,7 @@ export const SHARDING: Sharding = {
   writesInFlight: 2,
 };
 
+/** Names of a layout's attributes. */
 export const LIMITS = 'p';
 export const SINCE = 't';
 export const SHARDS = 's';
@@ -161,6 +162,7 @@ export const budgetsIn = (
   };
 };
 
+/** Whether its counts are below its budgets. */
 export const hasUnits = (
   shard: Item | undefined,
   epoch: number,

@@ -117,6 +117,7 @@ const createSettle = (parts: {
   return { charge: settling('charge'), refund: settling('refund'), withdraw: settling('withdraw') };
 };
 
+/** Counts of ended periods, which the history moves. */
 const createPeriods = (
   table: Table,
   readAll: ReadAll,

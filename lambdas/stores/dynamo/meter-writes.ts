@@ -50,6 +50,7 @@ const UNLIMITED = 1_000_000_000;
 /** A counter of the root or a shard, and the limit of the meter. */
 export type Counter = { name: string; limit: number };
 
+/** The counters that one request adds to. */
 export const countersOf = (
   { minute, period }: Pick<Reservation, 'minute' | 'period'>,
   { rpm, quota, concurrency = UNLIMITED }: PlanLimits,

@@ -54,6 +54,7 @@ const readPlan = (item: Item): Plan => {
   return { id, ...plan };
 };
 
+/** The members that a plan may have. */
 const OPTIONAL = [
   ...(['concurrency', 'models', 'replay', 'state', 'require', 'loops'] as const),
   ...(['max_wait_ms', 'priority', 'weight'] as const),

@@ -38,6 +38,7 @@ export type Table = {
    */
   read(key: ItemKey, options?: { mayBeStale: boolean }): Promise<Item | undefined>;
   apply(key: ItemKey, write: Write): Promise<WriteResult>;
+  /** Whether the write was applied. */
   applies(key: ItemKey, write: Write): Promise<boolean>;
   /** Pages of a partition; `firstPage`: items of the first one. */
   range(query: RangeQuery & { firstPage?: number }): AsyncGenerator<Item[], void, void>;

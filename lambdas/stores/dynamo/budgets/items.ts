@@ -40,6 +40,7 @@ export const grantedName = ({ label }: Pick<Hold, 'label'>, key: string): string
 export const takenName = ({ label }: Pick<Hold, 'label'>, key: string): string =>
   `k${label}|${key}`;
 
+/** What a meter's item has of a budget. */
 export type Share = {
   key: string;
   room: number;

@@ -90,6 +90,7 @@ export type Tried = {
   refusal?: BudgetRefusal | undefined;
 };
 
+/** What came of a reservation in one item. */
 export type Attempt = {
   item: Item | undefined;
   outcome: AttemptOutcome;

@@ -155,6 +155,7 @@ export const createLeases = ({
       if (known) return known.isScarce || known.isFull || known.room < enough;
       return lease.holds.some((hold) => bank.isUnlent(hold, key)) || undefined;
     },
+    /** What a request leases when it is admitted. */
     sizeOf: (lease: Lease): number =>
       lease.range && isFar(lease) ? lease.range.ample : leastOf(lease),
     /** The same for one that has seen the item: what is little more than the least spares it a slice. */
