@@ -12,7 +12,7 @@ import {
   startGenerationUpstream,
 } from '../support/generation-upstream.ts';
 import { CANARIES } from '../support/leak-watch.ts';
-import { modelOn, targetAt } from '../support/models.ts';
+import { aloneAndWithNext, modelOn, targetAt } from '../support/models.ts';
 import { conversationOf, PATHS } from '../support/request-forms.ts';
 import { send } from '../support/send.ts';
 import { helloAt } from '../support/strict-upstream/vendors.ts';
@@ -110,17 +110,12 @@ beforeAll(async () => {
     const hello: Answered = { type: 'text/event-stream', text: helloAt(url) };
     return cellOf.get(model)?.answer(url) ?? bodyOf.get(model)?.answered ?? hello;
   });
-  const models = cells.map(({ protocol, model }) =>
-    modelOn([targetAt(upstream.url, { protocol, model, upstream: model })], { id: `v/${model}` }),
-  );
-  for (const { model } of bodies) {
-    const first = targetAt(upstream.url, { protocol: 'chat', model, upstream: model });
-    const second = { ...first, model: 'second', upstream: 'second' };
-    models.push(
-      modelOn([first], { id: `v/${model}` }),
-      modelOn([{ ...first, upstream: `first-${model}` }, second], { id: `two/${model}` }),
-    );
-  }
+  const models = [
+    ...cells.map(({ protocol, model }) =>
+      modelOn([targetAt(upstream.url, { protocol, model, upstream: model })], { id: `v/${model}` }),
+    ),
+    ...bodies.flatMap(({ model }) => aloneAndWithNext(upstream.url, model)),
+  ];
   const clock = createCountingClock(Date.UTC(2026, 10, 21, 12));
   fleet = await startFleet({ models, clock, secret: CANARIES.upstreamKey });
 });

@@ -11,7 +11,7 @@ import {
   startGenerationUpstream,
 } from '../support/generation-upstream.ts';
 import { CANARIES } from '../support/leak-watch.ts';
-import { modelOn, targetAt } from '../support/models.ts';
+import { aloneAndWithNext, modelOn, targetAt } from '../support/models.ts';
 import { conversationOf, PATHS } from '../support/request-forms.ts';
 import { send } from '../support/send.ts';
 import { helloAt } from '../support/strict-upstream/vendors.ts';
@@ -160,17 +160,12 @@ beforeAll(async () => {
       text: `${hello.slice(0, at)}${error}${hello.slice(at)}`,
     };
   });
-  const models = [...byModel.values()].map(({ protocol, model }) =>
-    modelOn([targetAt(upstream.url, { protocol, model, upstream: model })], { id: `v/${model}` }),
-  );
-  for (const { protocol, model } of stated) {
-    const first = targetAt(upstream.url, { protocol, model, upstream: model });
-    const second = { ...first, model: 'second', upstream: 'second' };
-    models.push(
-      modelOn([first], { id: `v/${model}` }),
-      modelOn([{ ...first, upstream: `first-${model}` }, second], { id: `two/${model}` }),
-    );
-  }
+  const models = [
+    ...[...byModel.values()].map(({ protocol, model }) =>
+      modelOn([targetAt(upstream.url, { protocol, model, upstream: model })], { id: `v/${model}` }),
+    ),
+    ...stated.flatMap(({ protocol, model }) => aloneAndWithNext(upstream.url, model, protocol)),
+  ];
   const clock = createCountingClock(Date.UTC(2026, 10, 21, 12));
   fleet = await startFleet({ models, clock, secret: CANARIES.upstreamKey });
 });

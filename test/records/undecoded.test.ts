@@ -1,11 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { parseModels } from '../../lambdas/catalog/parse-models.ts';
+import type { Target } from '../../lambdas/catalog/catalog.ts';
 import type { LocalRouter } from '../../local/start.ts';
 import { type Billing, startBillingProvider } from '../support/billing-provider.ts';
 import { post, startWatched } from '../support/local.ts';
+import { modelOn, targetAt } from '../support/models.ts';
 
-type Case = { name: string; protocol: string; body: Record<string, unknown>; usd: number };
+type Case = {
+  name: string;
+  protocol: Target['protocol'];
+  body: Record<string, unknown>;
+  usd: number;
+};
 
 const PRICES = {
   ...{ from: '2026-01-01', input: 5, output: 25, cache_read: 0.5 },
@@ -94,24 +100,20 @@ beforeAll(async () => {
     ...Object.fromEntries(CASES.map(({ body }, index) => [`case-${index}`, { body }])),
     ...{ empty: EMPTY, serves: SERVES },
   });
-  const targetOf = (model: string, protocol: string, upstream = 'billing') => ({
-    ...{ upstream, protocol, model, secret: 'billing' },
-    baseUrl: protocol === 'messages' ? provider.url : `${provider.url}/v1`,
-    prices: { currency: 'USD', versions: [PRICES] },
-  });
-  const modelOf = (id: string, targets: object[]) => ({
-    ...{ id: `test/${id}`, display_name: id, created: 1, owned_by: 'test', targets },
-    ...{ context_length: 1_000_000, max_output_tokens: 10_000 },
-    ...{ streaming: true, tools: true, vision: true, input_price_per_m: 1, output_price_per_m: 2 },
-  });
+  const targetOf = (model: string, protocol: Target['protocol'], upstream = 'billing') =>
+    targetAt(protocol === 'messages' ? provider.url : `${provider.url}/v1`, {
+      ...{ upstream, protocol, model, secret: 'billing' },
+      prices: { currency: 'USD', versions: [PRICES] },
+    });
+  const modelOf = (id: string, targets: Target[]) => modelOn(targets, { id: `test/${id}` });
   router = await startWatched({
     secrets: { billing: 'a-credential-of-the-billing-provider' },
-    catalog: parseModels([
+    catalog: [
       ...CASES.map(({ protocol }, index) =>
         modelOf(`case-${index}`, [targetOf(`case-${index}`, protocol, `billing-${index}`)]),
       ),
       modelOf('empty', [targetOf('empty', 'chat', 'first'), targetOf('serves', 'chat', 'second')]),
-    ]),
+    ],
   });
 });
 

@@ -37,3 +37,17 @@ export const modelOf = (
     id: `vendor/${protocol}`,
     ...extra,
   });
+
+/** A model on the server at `url` alone, `v/NAME`, and one whose next target is called where that fails, `two/NAME`. */
+export const aloneAndWithNext = (
+  url: string,
+  model: string,
+  protocol: Target['protocol'] = 'chat',
+): Model[] => {
+  const first = targetAt(url, { protocol, model, upstream: model });
+  const next = { ...first, model: 'second', upstream: 'second' };
+  return [
+    modelOn([first], { id: `v/${model}` }),
+    modelOn([{ ...first, upstream: `first-${model}` }, next], { id: `two/${model}` }),
+  ];
+};
