@@ -3,6 +3,7 @@ import type { HeaderMap } from '../protocols/protocol.ts';
 import type { ProviderLimit } from '../protocols/provider-limits.ts';
 import { beforeEcho } from '../protocols/rejections/echo.ts';
 import { interpretErrorBody, interpretSentError } from '../protocols/rejections/error-body.ts';
+import { readTexts } from '../protocols/rejections/provider-text.ts';
 import { BILLING_LINE, differenceIn } from '../protocols/rejections/read-difference.ts';
 import { type Confidential, cleanReason } from '../protocols/rejections/reason.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
@@ -33,6 +34,8 @@ export const readSentError = (
   { credentialVersion, confidential }: { credentialVersion: string; confidential(): Confidential },
 ): unknown => {
   if (!(error instanceof UpstreamError) || error.sent === undefined) return error;
+  // The last message of a stream without an end is its reason if it has an error's text, as FastAPI's `detail`.
+  if (error.kind === 'truncated' && readTexts(error.sent).messages.length === 0) return error;
   const { words, paths = [], kind = error.kind, ...meaning } = interpretSentError(error.sent);
   return new UpstreamError(kind, error.message, {
     ...meaning,

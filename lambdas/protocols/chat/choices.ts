@@ -7,8 +7,8 @@ export type ChoiceReader = {
   isFinished(): boolean;
   /** `usage`: the counts that the response has stated so far. */
   read(choice: Json, usage?: Usage): void;
-  /** @throws UpstreamError when the choice has no finish reason, or a call that cannot be used. */
-  finish(usage: Usage | undefined): void;
+  /** @throws UpstreamError when the choice has no finish reason, which `last` may explain, or a call that cannot be used. */
+  finish(usage: Usage | undefined, last?: Json): void;
   /** The events written since the last call. */
   drain(): GenerationEvent[];
 };
@@ -46,8 +46,8 @@ export const createSeveralChoices = (readers: ChoiceReader[]): ChoicesReader => 
         readers[index]?.read(choice);
       }
     },
-    finish: (usage) => {
-      for (const reader of readers.slice(0, begun)) reader.finish(usage);
+    finish: (usage, last) => {
+      for (const reader of readers.slice(0, begun)) reader.finish(usage, last);
     },
     drain: () => mergeFinishes(readers[0]?.drain() ?? []),
   };

@@ -93,8 +93,8 @@ const createChoiceReader = (
       // Not the end: usage may follow, and with some upstreams content.
       reason = decodeFinishReason(choice, request) ?? reason;
     },
-    finish: (usage) => {
-      if (!reason) throw new UpstreamError('truncated', 'the response has no finish_reason');
+    finish: (usage, sent) => {
+      if (!reason) throw new UpstreamError('truncated', 'no finish_reason', { sent });
       message.finish();
       writer.finish(reason, usage);
     },
@@ -136,7 +136,7 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
     Object.assign(known, counts);
     choices.read(chunk, usage);
   };
-  const finish = () => choices.finish(withTier(usage, known.serviceTier));
+  const finish = (last?: Json) => choices.finish(withTier(usage, known.serviceTier), last);
   const { hasReason } = choices;
   return createStreamDecoder(
     { hasReason, writer: choices, read, finish, known },

@@ -168,8 +168,8 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
     hasReason: () => reason !== undefined,
     ...{ writer, known },
     read: readChunk,
-    finish: () => {
-      if (!reason) throw new UpstreamError('truncated', 'the response has no finishReason');
+    finish: (sent) => {
+      if (!reason) throw new UpstreamError('truncated', 'no finishReason', { sent });
       searches.cite(writer);
       writer.finish(reason, counted && searches.withUses(counted));
     },

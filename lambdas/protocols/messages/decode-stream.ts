@@ -127,8 +127,8 @@ const createMessageReader = (request: GenerationRequest): StreamReader => {
           return undefined;
       }
     },
-    finish: () => {
-      if (!reason) throw new UpstreamError('truncated', 'the stream ended without a stop_reason');
+    finish: (sent) => {
+      if (!reason) throw new UpstreamError('truncated', 'no stop_reason', { sent });
       blocks.stopAll();
       writer.finish(reason, decodeUsage(usage));
     },

@@ -187,8 +187,8 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
     ...createEventReader(request),
     // A response states why it ended where it ends.
     hasReason: () => false,
-    finish: () => {
-      throw new UpstreamError('truncated', 'the stream ended without the end of its response');
+    finish: (sent) => {
+      throw new UpstreamError('truncated', 'no end of the response', { sent });
     },
   };
   return createStreamDecoder(reader, ownCaller(request, NAME), { relay: createRelay(), createSum });

@@ -166,11 +166,13 @@ export const relaying = (encoder: StreamEncoder, context: Context): StreamEncode
 
   const relay = ({ data, value }: Received, end?: EventOf<'finish'>): SseMessage[] => {
     const event = value ?? readJsonObject(data) ?? {};
+    const name = asString(event.type);
+    // No event of the protocol, e.g. an error of a server in its own form.
+    if (name === undefined) return [];
     const edits = [...editsOf(event, end), ...sent.numbered(event)];
     const text = spliceText(data, edits);
     sent.note(edits.length === 0 ? event : (readJsonObject(text) ?? event));
-    const name = asString(event.type);
-    return [{ ...(name !== undefined && { event: name }), data: text }];
+    return [{ event: name, data: text }];
   };
 
   const push = (event: GenerationEvent): SseMessage[] => {

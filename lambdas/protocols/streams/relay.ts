@@ -135,8 +135,8 @@ export type StreamReader = {
   writer: Pick<EventWriter, 'isFinished' | 'drain'>;
   /** Writes the events of a message. @throws UpstreamError */
   read(message: Json): void;
-  /** Writes the last events. @throws UpstreamError when the response has no end */
-  finish(): void;
+  /** Writes the last events. @throws UpstreamError when the response has no end, with the `last` message, which may be an error */
+  finish(last?: Json): void;
   /** Whether a message says no more than that the stream is over. */
   isEnd?(message: Json): boolean;
   known: Partial<Usage>;
@@ -167,6 +167,8 @@ export const createStreamDecoder = (
   const relayed: OwnForm['relay'] = caller === 'stream' ? relay : (events) => events;
   const sum = caller === 'whole' ? createSum?.() : undefined;
 
+  let last: Json | undefined;
+
   const written = (data: string, message?: Json): GenerationEvent[] => {
     const events = writer.drain();
     const isWhole = sum && writer.isFinished();
@@ -174,7 +176,7 @@ export const createStreamDecoder = (
   };
   const conclude = (data: string, message?: Json): GenerationEvent[] => {
     if (writer.isFinished()) return [];
-    finish();
+    finish(last);
     return written(data, message);
   };
 
@@ -189,6 +191,7 @@ export const createStreamDecoder = (
       const message = hasReason() ? readJsonObject(data) : parseUpstreamJson(data);
       if (!message || isEnd?.(message)) return conclude(data, message);
       assertNoError(message);
+      last = message;
       read(message);
       sum?.add(message);
       return written(data, message);
