@@ -64,17 +64,21 @@ export const createAdmitKey = ({ projects, plans, keys, clock }: AdminParts): Ad
   };
 
   const admit = async (stored: Project, admission: Admission): Promise<Project> => {
-    const { planId, keyId, isSuccessor = false } = admission;
+    const { planId, keyId, replaces } = admission;
     requireNotDeleted(stored);
     const now = clock.now();
     const recent = recentlyAdmitted(stored, now);
-    if (recent.some((one) => one.keyId === keyId)) return stored;
-    if (!isSuccessor) {
+    if (recent.some((one) => [one.keyId, one.successorId].includes(keyId))) return stored;
+    // A concurrent rotation took its place, which the key's record may not show yet.
+    const isTaken = recent.some((one) => one.keyId === replaces && one.successorId !== undefined);
+    const isFirst = replaces !== undefined && !isTaken;
+    if (!isFirst) {
       requireAllowedPlan(stored, planId);
       await requirePlace(stored, recent);
     }
     const kept = stored.maxKeys === undefined ? recent.slice(-MAX_ADMITTED) : recent;
-    return { ...stored, admitted: [...kept, { keyId, admittedAt: now }] };
+    const admitted = isFirst ? { keyId: replaces, successorId: keyId } : { keyId };
+    return { ...stored, admitted: [...kept, { ...admitted, admittedAt: now }] };
   };
 
   return async (admission) => {

@@ -114,15 +114,16 @@ export const keyHandlers = (parts: OperationParts) => {
     const { overlap, expires_at: expiresAt } = input;
     requireFuture(expiresAt, clock.now());
     const found = await requireKey(lifecycle, { projectId: project, keyId });
-    // A key that has a successor keeps it and gets another one.
-    const successorId = found.replacedBy === undefined ? undefined : newKeyId();
+    const successorId = newKeyId();
     await admitKey({
-      ...{ projectId: project, planId: found.planId },
-      ...{ keyId: successorId ?? keyId, isSuccessor: successorId === undefined },
+      ...{ projectId: project, planId: found.planId, keyId: successorId },
+      // A key that has a successor keeps it and gets another one.
+      replaces: found.replacedBy === undefined ? keyId : undefined,
     });
     const rotated = await lifecycle.rotate({
       ...{ projectId: project, keyId, overlapMs: OVERLAPS_MS[overlap] },
-      ...omitUndefined({ expiresAt, successorId }),
+      successorId,
+      ...omitUndefined({ expiresAt }),
     });
     if (!rotated) throw conflict(`Key '${keyId}' is paused, revoked or expired.`);
     const { key, old, record, isOldKeyEnded } = rotated;

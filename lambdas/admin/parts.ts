@@ -22,8 +22,8 @@ export type Admission = {
   projectId: string;
   planId: string;
   keyId: string;
-  /** The first successor takes the place of a key: the project's number of keys does not limit it. */
-  isSuccessor?: boolean;
+  /** The key without a successor whose place this one takes: the project's number of keys does not limit the first that does. */
+  replaces?: string | undefined;
 };
 
 /** Reserves the place of a key before it is written. @throws ApiError 400, 404, 409 */

@@ -1,5 +1,5 @@
-/** A key that was created, or given a successor, a short while ago. */
-export type AdmittedKey = { keyId: string; admittedAt: number };
+/** A key that was created, or given its first successor, a short while ago. */
+export type AdmittedKey = { keyId: string; admittedAt: number; successorId?: string };
 
 /** The owner of a set of keys: a team, a service or a customer. */
 export type Project = {

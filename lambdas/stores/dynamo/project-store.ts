@@ -13,7 +13,15 @@ const StoredProject = z.object({
   plans: z.exactOptional(z.array(z.string())),
   maxKeys: z.exactOptional(z.number()),
   deletedAt: z.exactOptional(z.number()),
-  admitted: z.exactOptional(z.array(z.object({ keyId: z.string(), admittedAt: z.number() }))),
+  admitted: z.exactOptional(
+    z.array(
+      z.object({
+        keyId: z.string(),
+        admittedAt: z.number(),
+        successorId: z.exactOptional(z.string()),
+      }),
+    ),
+  ),
   /** Incremented by every change; absent before the first. */
   revision: z.exactOptional(z.number()),
 });

@@ -63,6 +63,20 @@ describe('the number of keys of a project', () => {
     expect((await rotate()).status).toBe(409);
   });
 
+  test('of three rotations of a key at the same moment in a project without room one gets a successor', async () => {
+    await admin.post('/admin/projects', { id: 'turning', max_keys: 1 });
+    const { body } = await admin.post(keysOf('turning'), { plan: 'small' });
+    const rotate = (bench: AdminBench) =>
+      bench.post(`${keysOf('turning')}/${idOf(body)}/rotate`, { overlap: '24h' });
+    const sent = [rotate(admin), rotate(other), rotate(admin)];
+    expect(await statusesOf(sent)).toEqual([201, 409, 409]);
+    const { body: listed } = await admin.send({ path: keysOf('turning') });
+    expect(z.object({ data: z.array(z.unknown()) }).parse(listed).data).toHaveLength(2);
+    await admin.post('/admin/projects/turning', { max_keys: 3 });
+    expect(await statusesOf([rotate(admin), rotate(other)])).toEqual([201, 201]);
+    expect((await rotate(admin)).status).toBe(409);
+  });
+
   test('a project with plans allows keys of these plans only, also after a move', async () => {
     await admin.post('/admin/projects', { id: 'limited', plans: ['small'] });
     const denied = await admin.post(keysOf('limited'), { plan: 'large' });
