@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../../cli/make-folder.ts';
 import { KEYS_BY_PROJECT } from '../../lambdas/tables.ts';
@@ -86,6 +87,19 @@ const prepareFile = (connection: Connection, folder: string): void => {
   connection.exec('COMMIT');
 };
 
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+/**
+ * An empty file is new: a first start that was killed leaves one. SQLite deletes the log next to it, which may hold all that was
+ * written. @throws DatabaseError
+ */
+const requireFileOfLog = (path: string, folder: string): void => {
+  if (sizeOf(path) > 0 || sizeOf(`${path}-wal`) === 0) return;
+  throw new DatabaseError(
+    `The data folder ${folder} holds the log of a database whose file is empty or missing: restore a copy of both, or choose another folder.`,
+  );
+};
+
 /** Opens and locks the file of a folder, and creates both. @throws DatabaseError */
 export const openFile = async (folder: string): Promise<Connection> => {
   const { DatabaseSync } = await loadSqlite();
@@ -96,7 +110,9 @@ export const openFile = async (folder: string): Promise<Connection> => {
   }
   let connection: Connection | undefined;
   try {
-    connection = new DatabaseSync(join(folder, FILE));
+    const path = join(folder, FILE);
+    requireFileOfLog(path, folder);
+    connection = new DatabaseSync(path);
     prepareFile(connection, folder);
     return connection;
   } catch (cause) {

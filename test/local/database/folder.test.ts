@@ -2,9 +2,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   closeSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   openSync,
+  rmSync,
   statSync,
   truncateSync,
   writeFileSync,
@@ -94,6 +96,34 @@ test('a half-written file is reported as damaged', async () => {
   truncateSync(fileIn(folder), 4_096 + 100);
   await expect(open(folder)).rejects.toThrow('is damaged: restore a copy of it');
 });
+
+test('an empty file is a new database, as a first start that was killed leaves it', async () => {
+  const folder = newFolder();
+  mkdirSync(folder);
+  writeFileSync(fileIn(folder), '');
+  expect(await planIn(folder)).toBeUndefined();
+});
+
+test.each([
+  ['empty', (file: string) => truncateSync(file)],
+  ['missing', (file: string) => rmSync(file)],
+])(
+  'a folder whose file is %s is not opened while a log holds what was written',
+  async (_, lose) => {
+    const [folder, copied] = [newFolder(), newFolder()];
+    const stores = openStores(systemClock, await open(folder));
+    await stores.parts.plans.putPlan(PLAN);
+    mkdirSync(copied);
+    for (const end of ['', '-wal']) copyFileSync(fileIn(folder) + end, fileIn(copied) + end);
+    await stores.close();
+    const [file, lost] = [fileIn(copied), join(copied, 'lost')];
+    copyFileSync(file, lost);
+    lose(file);
+    await expect(open(copied)).rejects.toThrow('whose file is empty or missing: restore a copy');
+    copyFileSync(lost, file);
+    expect(await planIn(copied)).toEqual(PLAN);
+  },
+);
 
 test('a file that is no database is reported', async () => {
   const folder = newFolder();
