@@ -1,0 +1,108 @@
+import { createServer, type ServerResponse } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as z from 'zod';
+import { CALLER_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
+import { listen } from '../../local/loopback.ts';
+import type { LocalRouter } from '../../local/start.ts';
+import { CANARIES } from '../support/leak-watch.ts';
+import { post, startWatched } from '../support/local.ts';
+import { aloneAndWithNext } from '../support/models.ts';
+import { conversationOf, PATHS } from '../support/request-forms.ts';
+import { helloAt, VENDORS, wireAt } from '../support/strict-upstream/vendors.ts';
+import { WIRES } from '../support/wires.ts';
+
+const FORM = { isWhole: true, isAscii: false, units: [] };
+const HELLO = {
+  text: 'Hello',
+  calls: [],
+  finish: 'stop' as const,
+  usage: { input: 3, cached: 0, output: 1 },
+};
+const EVIL = 'HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil';
+
+/** Sends a body with its length as `content-length`, or with another one. */
+const FORMS: Record<string, (response: ServerResponse, body: string, type: string) => void> = {
+  'too long': (response, body, type) => {
+    response.writeHead(200, {
+      'content-type': type,
+      'content-length': Buffer.byteLength(body) + 9,
+    });
+    response.write(body, () => response.socket?.end());
+  },
+  'too short': (response, body, type) => {
+    const length = Buffer.byteLength(body.slice(0, body.indexOf('Hello') + 3));
+    response.writeHead(200, { 'content-type': type, 'content-length': length });
+    response.end(body + EVIL);
+  },
+  'of a body before another response': (response, body, type) => {
+    response.writeHead(200, { 'content-type': type, 'content-length': Buffer.byteLength(body) });
+    response.end(body + EVIL);
+  },
+};
+
+const rows = WIRES.flatMap((protocol) =>
+  Object.keys(FORMS).flatMap((form) =>
+    [true, false].map((isWhole) => ({ protocol, form, isWhole })),
+  ),
+).map((row, index) => {
+  const caller = CALLER_PROTOCOLS[index % CALLER_PROTOCOLS.length] ?? 'chat';
+  const isComplete = row.form.startsWith('of') || (row.form === 'too long' && !row.isWhole);
+  const kind = row.isWhole ? 'whole' : 'streamed';
+  return { ...row, caller, isComplete, kind, model: `row-${index}` };
+});
+
+let provider: { url: string; close(): Promise<void> };
+let router: LocalRouter;
+beforeAll(async () => {
+  provider = await listen(
+    createServer(async (request, response) => {
+      const url = request.url ?? '';
+      const body = z.looseObject({ model: z.string().optional() }).parse(await json(request));
+      const [, named] = /\/models\/([^:]+):/.exec(url) ?? [];
+      const row = rows.find(({ model }) => model === (body.model ?? named));
+      const text = row?.isWhole ? VENDORS[wireAt(url)].whole(HELLO, FORM) : helloAt(url);
+      const type = row?.isWhole ? 'application/json' : 'text/event-stream';
+      if (row) FORMS[row.form]?.(response, text, type);
+      else response.writeHead(200, { 'content-type': type }).end(text);
+    }),
+  );
+  const catalog = rows.flatMap(({ model, protocol }) =>
+    aloneAndWithNext(provider.url, model, protocol),
+  );
+  router = await startWatched({ catalog, secrets: { secret: CANARIES.upstreamKey } });
+});
+afterAll(async () => {
+  await router.close();
+  await provider.close();
+});
+
+const Kept = z.object({ charged: z.boolean() });
+
+const ask = async ({ caller, model }: (typeof rows)[number], vendor: string, stream: boolean) => {
+  const response = await post(router, PATHS[caller], {
+    ...{ model: `${vendor}/${model}`, stream },
+    ...conversationOf(caller, [{ role: 'user', content: 'say hello' }], 100),
+  });
+  const text = await response.text();
+  const headers = { authorization: `Bearer ${router.key}` };
+  const id = response.headers.get('x-request-id') ?? '';
+  const kept = await fetch(`${router.baseUrl}/admin/requests/${id}`, { headers });
+  return { status: response.status, text, ...Kept.parse(await kept.json()) };
+};
+
+test.each(rows)(
+  'a $kind response of $protocol with a content-length $form reaches $caller whole and charged, or as an error that costs no unit',
+  async (row) => {
+    for (const stream of [true, false]) {
+      const { status, text, charged } = await ask(row, 'v', stream);
+      expect(charged).toBe(row.isComplete);
+      if (row.isComplete) expect([status, text]).toEqual([200, expect.stringContaining('Hello')]);
+      else expect(text).toContain('api_error');
+      const next = await ask(row, 'two', stream);
+      // Behind the first content there is no failover.
+      if (row.isComplete || row.isWhole) expect(next.text).toContain('Hello');
+      expect(text + next.text).not.toContain('evil');
+    }
+  },
+);
