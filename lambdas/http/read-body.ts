@@ -88,7 +88,7 @@ const readWhole = (raw: Raw, read: Raw, text: string | undefined) => {
 const LARGE_BODY = 8_192;
 
 /** `text`: that of bytes, if there is one already. */
-type Options = { text?: string | undefined; bodies?: Bodies | undefined };
+type Options = { text?: string | undefined; bodies?: (() => Bodies) | undefined };
 
 /**
  * Reads a body whose limits are checked before anything of it is copied. Of a name that an object repeats the last one counts:
@@ -96,10 +96,11 @@ type Options = { text?: string | undefined; bodies?: Bodies | undefined };
  * @throws ApiError 400 unless `raw` is one JSON object of at most 64 levels, 10,000 members in each and 100,000 values
  */
 export const parseJsonObject = (raw: Raw, bytes: number, options: Options = {}): JsonSource => {
-  const { text, bodies } = options;
+  const { text } = options;
   // In ASCII a character's place is that of its byte.
   const read = text?.length === raw.length ? text : raw;
   const large = typeof raw === 'string' || raw.length < LARGE_BODY ? undefined : raw;
+  const bodies = large && options.bodies?.();
   const match = large && bodies?.match(large);
   const keep = (known: Known): JsonSource => {
     if (large) bodies?.keep(large, known, match);
@@ -205,7 +206,7 @@ const rawOf = (body: Body): Raw => {
  * Reads and parses the JSON body of a POST; undefined for other methods, whose
  * bodies are ignored. @throws ApiError 400, 413 or 415
  */
-export const readBody = async ({ method, headers, body }: HttpRequest, bodies?: Bodies) => {
+export const readBody = async ({ method, headers, body }: HttpRequest, bodies?: () => Bodies) => {
   if (method !== 'POST') return undefined;
   const sent = typeof body === 'string' ? encoded(body) : body;
   const sentBytes = Buffer.byteLength(sent);

@@ -165,7 +165,7 @@ export const readCall = async (authenticated: Authenticated, bodies: BodyCache):
   const { request, requestId, protocol, pathParameter, deployment, isBodyless } = authenticated;
   const { caller, confirm, signal, remainingMs, notes, awsRequestId, startedAt } = authenticated;
   const source =
-    (isBodyless ? undefined : await readBody(request, bodies(caller.keyId))) ?? NO_BODY;
+    (isBodyless ? undefined : await readBody(request, () => bodies(caller.keyId))) ?? NO_BODY;
   return {
     requestId,
     awsRequestId,

@@ -32,6 +32,6 @@ export const readHead = (request: IncomingMessage): RequestHead => {
     path,
     headers: joinHeaders(request.rawHeaders),
     source: request.socket.remoteAddress ?? '',
-    query: queryOf(query),
+    query: query === '' ? {} : queryOf(query),
   };
 };

@@ -215,7 +215,11 @@ test.each(['messages', 'chat', 'responses'] as const)(
         const bodies = createBodyCache()('key');
         for (const [index, raw] of bodiesOf(from, session).entries()) {
           const target = session[index]?.target ?? 0;
-          const kept = outcomeOf(from, parseJsonObject(raw, raw.length, { bodies }), target);
+          const kept = outcomeOf(
+            from,
+            parseJsonObject(raw, raw.length, { bodies: () => bodies }),
+            target,
+          );
           expect(kept).toEqual(outcomeOf(from, parseJsonObject(raw, raw.length), target));
         }
       }),
