@@ -12,6 +12,7 @@ import type {
 } from './generation.ts';
 import type { Profile } from './profile.ts';
 import type { CallerProtocolName, ProtocolName, UpstreamProtocolName } from './protocol-name.ts';
+import { UpstreamError } from './rejections/upstream-error.ts';
 import type { SseMessage } from './streams/sse.ts';
 
 export type { CallerProtocolName, ProtocolName, UpstreamProtocolName };
@@ -181,3 +182,16 @@ export const credentialOf = (
   { authHeader: name = credentialHeader }: Pick<WireTarget, 'authHeader'>,
   secret: string,
 ): HeaderMap => ({ [name]: name === 'authorization' ? `Bearer ${secret}` : secret });
+
+/**
+ * No message of a protocol has `error` for anything else, so gateways that send an error in the form of another protocol are
+ * understood. @throws UpstreamError when a body or message of a 200 response reports a failure
+ */
+export const assertNoError = (wire: Record<string, unknown>) => {
+  // MiniMax's status next to a response is 0.
+  const isFailed = Boolean(Object(wire.base_resp).status_code);
+  const isFlat = !wire.error && (wire.type === 'error' || wire.object === 'error' || isFailed);
+  if (!isFlat && !wire.error) return;
+  const sent = isFlat ? { error: wire } : wire;
+  throw new UpstreamError('error-event', 'the upstream sent an error', { sent });
+};

@@ -8,7 +8,8 @@ import type {
   ToolCallBlock,
 } from '../generation.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
-import { assertNoError, UpstreamError } from '../rejections/upstream-error.ts';
+import { assertNoError } from '../protocol.ts';
+import { UpstreamError } from '../rejections/upstream-error.ts';
 import { withBody } from '../streams/event-writer.ts';
 import { carryingId } from '../tools/carried-ids.ts';
 import { annotationsOf, type Span } from './annotations.ts';

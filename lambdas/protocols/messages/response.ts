@@ -7,7 +7,8 @@ import type {
   GenerationRequest,
   ResponseMeta,
 } from '../generation.ts';
-import { assertNoError, UpstreamError } from '../rejections/upstream-error.ts';
+import { assertNoError } from '../protocol.ts';
+import { UpstreamError } from '../rejections/upstream-error.ts';
 import { withBody } from '../streams/event-writer.ts';
 import { parseArguments } from './content.ts';
 import { streamDecoder } from './decode-stream.ts';

@@ -72,19 +72,6 @@ export class UpstreamError extends Error {
   }
 }
 
-/**
- * No message of a protocol has `error` for anything else, so gateways that send an error in the form of another protocol are
- * understood. @throws UpstreamError when a body or message of a 200 response reports a failure
- */
-export const assertNoError = (wire: Record<string, unknown>) => {
-  // MiniMax's status next to a response is 0.
-  const isFailed = Boolean(Object(wire.base_resp).status_code);
-  const isFlat = !wire.error && (wire.type === 'error' || wire.object === 'error' || isFailed);
-  if (!isFlat && !wire.error) return;
-  const sent = isFlat ? { error: wire } : wire;
-  throw new UpstreamError('error-event', 'the upstream sent an error', { sent });
-};
-
 /** Whether the credential may be why the call was rejected. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof UpstreamError && (error.kind === 'credential-refused' || error.status === 403);

@@ -7,8 +7,8 @@ import type {
   GenerationRequest,
   Usage,
 } from '../generation.ts';
-import type { StreamDecoder } from '../protocol.ts';
-import { assertNoError, UpstreamError } from '../rejections/upstream-error.ts';
+import { assertNoError, type StreamDecoder } from '../protocol.ts';
+import { UpstreamError } from '../rejections/upstream-error.ts';
 import { statedNanosIn } from '../stated-cost.ts';
 import { withBody } from '../streams/event-writer.ts';
 import { createStreamDecoder, ownCaller, received, type StreamReader } from '../streams/relay.ts';

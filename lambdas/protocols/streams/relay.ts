@@ -2,9 +2,8 @@ import { type Frame, frameAround } from '../bytes/frame.ts';
 import { asString, type Json, parseUpstreamJson, readJsonObject } from '../bytes/json.ts';
 import { type Edit, spliceText } from '../bytes/splice.ts';
 import type { GenerationEvent, GenerationRequest, Received, Usage } from '../generation.ts';
-import type { EventEncoder, StreamDecoder } from '../protocol.ts';
+import { assertNoError, type EventEncoder, type StreamDecoder } from '../protocol.ts';
 import type { ProtocolName } from '../protocol-name.ts';
-import { assertNoError } from '../rejections/upstream-error.ts';
 import { type EventWriter, withBody } from './event-writer.ts';
 import type { SseEvent, SseMessage } from './sse.ts';
 
