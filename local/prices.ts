@@ -3,8 +3,10 @@
  * its data): `npm run prices -- my-models.json`, by default the shipped catalog.
  */
 import { fileURLToPath } from 'node:url';
+import { pricesOf } from '../lambdas/catalog/catalog.ts';
 import type { Model, Target } from '../lambdas/catalog/parse-models.ts';
-import { pricesOf, type TokenKind, versionOn } from '../lambdas/money/prices.ts';
+import { versionOn } from '../lambdas/money/cost.ts';
+import type { TokenKind } from '../lambdas/money/prices.ts';
 import { readModels } from './own-catalog.ts';
 import { priceIn, rowOf } from './price-table.ts';
 

@@ -1,4 +1,5 @@
 import { nearMatches } from '#late/media';
+import type { Prices, PublicPrices } from '../money/prices.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { oncePer } from '../support/memo.ts';
 import type { Model, Target } from './parse-models.ts';
@@ -53,6 +54,17 @@ export const nameOf = oncePer(
   new WeakMap<Target, string>(),
   ({ upstream, model }) => `${upstream}/${model}`,
 );
+
+const publicPrices = oncePer(
+  new WeakMap<PublicPrices, Prices>(),
+  ({ input_price_per_m: input, output_price_per_m: output, cached_input_price_per_m: cached }) => ({
+    versions: [{ from: '', input, output, cache_read: cached ?? input }],
+  }),
+);
+
+/** A target's own prices, else the public ones of its model. */
+export const pricesOf = (model: PublicPrices, target: { prices?: Prices | undefined }): Prices =>
+  target.prices ?? publicPrices(model);
 
 /** What of a plan decides which models it may route to. */
 type Scope = { models?: string[] | undefined; require?: Policy | undefined };

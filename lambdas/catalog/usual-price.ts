@@ -1,4 +1,5 @@
-import { pricesOf, versionOn } from '../money/prices.ts';
+import { versionOn } from '../money/cost.ts';
+import { pricesOf } from './catalog.ts';
 import type { Model, Target } from './parse-models.ts';
 
 /** A price is that of so many tokens of input to one of output. */

@@ -1,6 +1,5 @@
-import type { Model, Target } from '../catalog/catalog.ts';
+import { type Model, pricesOf, type Target } from '../catalog/catalog.ts';
 import { addKinds, type Cost, costOf, type KindCosts } from '../money/cost.ts';
-import { pricesOf } from '../money/prices.ts';
 import type { Usage } from '../protocols/generation.ts';
 
 /** What was generated, as far as its events have said. */

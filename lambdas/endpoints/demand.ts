@@ -1,6 +1,5 @@
-import type { Target } from '../catalog/catalog.ts';
+import { pricesOf, type Target } from '../catalog/catalog.ts';
 import { type Demand, type Rates, ratesOf } from '../money/lease.ts';
-import { pricesOf } from '../money/prices.ts';
 import { asRecord } from '../protocols/bytes/json.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import { textAt } from '../support/bytes.ts';

@@ -1,5 +1,5 @@
 import { budgetError } from '#late/limit-errors';
-import type { Target } from '../catalog/catalog.ts';
+import { pricesOf, type Target } from '../catalog/catalog.ts';
 import { BUDGET_EXCEEDED } from '../log-events.ts';
 import type { Admission } from '../metering/admission.ts';
 import type { LeaseSize } from '../metering/budgets.ts';
@@ -7,7 +7,6 @@ import { mapStoreErrors } from '../metering/limits.ts';
 import type { Meter } from '../metering/meter.ts';
 import { costOf } from '../money/cost.ts';
 import type { Rates } from '../money/lease.ts';
-import { pricesOf } from '../money/prices.ts';
 import type { GenerationEvent } from '../protocols/generation.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import type { LeasedUnit } from '../stores/meter-store.ts';

@@ -1,7 +1,7 @@
 import { sha256Of } from '../support/bytes.ts';
 import { dayOf } from '../support/clock.ts';
 import { dollarsOf } from '../support/public-usage.ts';
-import { type Prices, type PriceVersion, type TokenKind, versionOn } from './prices.ts';
+import type { Prices, PriceVersion, TokenKind } from './prices.ts';
 
 /** What an upstream bills for one attempt, in its own counts. */
 export type Billed = {
@@ -83,6 +83,10 @@ const LIKE: { [Kind in TokenKind]?: TokenKind } = {
   input_image: 'input',
   output_audio: 'output',
 };
+
+/** The version that holds on a UTC day; on a day before all, the first. */
+export const versionOn = ({ versions }: Prices, day: string): PriceVersion =>
+  versions.findLast(({ from }) => from <= day) ?? versions[0] ?? { from: '' };
 
 /** Of the lifetimes that vendors have, the one that a version prices; the first if it prices neither. */
 const lifetimeIn = <Kind extends TokenKind>(version: PriceVersion, one: Kind, other: Kind): Kind =>

@@ -1,5 +1,6 @@
 import { dayOf } from '../support/clock.ts';
-import { type Prices, type PriceVersion, type TokenKind, versionOn } from './prices.ts';
+import { versionOn } from './cost.ts';
+import type { Prices, PriceVersion, TokenKind } from './prices.ts';
 
 /** What a request may cause an upstream to bill. */
 export type Demand = {

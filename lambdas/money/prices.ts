@@ -44,22 +44,3 @@ export type PublicPrices = {
   output_price_per_m: number;
   cached_input_price_per_m?: number | undefined;
 };
-
-const publicPrices = new WeakMap<PublicPrices, Prices>();
-
-const pricesOfModel = (model: PublicPrices): Prices => {
-  const known = publicPrices.get(model);
-  if (known) return known;
-  const { input_price_per_m: input, output_price_per_m: output } = model;
-  const version = { from: '', input, output, cache_read: model.cached_input_price_per_m ?? input };
-  const prices = { versions: [version] };
-  publicPrices.set(model, prices);
-  return prices;
-};
-
-export const pricesOf = (model: PublicPrices, target: { prices?: Prices | undefined }): Prices =>
-  target.prices ?? pricesOfModel(model);
-
-/** The version that holds on a UTC day; on a day before all, the first. */
-export const versionOn = ({ versions }: Prices, day: string): PriceVersion =>
-  versions.findLast(({ from }) => from <= day) ?? versions[0] ?? { from: '' };
