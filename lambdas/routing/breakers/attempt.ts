@@ -1,5 +1,6 @@
 import type { Target } from '../../catalog/catalog.ts';
 import type { Clock } from '../../support/clock.ts';
+import type { RandomBytes } from '../../support/ids.ts';
 import type { Log } from '../../support/log.ts';
 import type { Upstream } from '../../upstreams/upstream.ts';
 import type { Asker, Health, LocalBreakers, SharedStates } from './states.ts';
@@ -25,8 +26,8 @@ export type PermitParts = {
   upstream: Pick<Upstream, 'credentialVersion'>;
   clock: Clock;
   log: Log;
-  /** Spreads the ends of openings, so that environments do not probe all at once. */
-  jittered: (ms: number) => number;
+  /** Spread the ends of openings. */
+  randomBytes: RandomBytes;
 };
 
 /** A target that must not be called for another `waitMs`, and what opened its breaker, where that is known. */

@@ -1,3 +1,4 @@
+import { denyTurn, mayCall, noteCall, startPacing } from '#late/failures';
 import { nameOf, type Target } from '../../catalog/catalog.ts';
 import type { BreakerState, BreakerStore } from '../../stores/notes.ts';
 import type { Clock } from '../../support/clock.ts';
@@ -6,16 +7,6 @@ import type { Log } from '../../support/log.ts';
 import type { Upstream } from '../../upstreams/upstream.ts';
 import type { OpenBreaker } from './attempt.ts';
 import { isUnsteady } from './evidence.ts';
-import {
-  denyTurn,
-  isPaced,
-  JITTER,
-  mayCall,
-  noteCall,
-  type Pace,
-  startPacing,
-  takeTurn,
-} from './pace.ts';
 import { createPermits, type Permit } from './permit.ts';
 import {
   type Asker,
@@ -24,10 +15,13 @@ import {
   createSharedStates,
   FRESH_MS,
   hasFailed,
+  isPaced,
   isShut,
   type LocalBreaker,
   type LocalBreakers,
   type Owner,
+  type Pace,
+  takeTurn,
 } from './states.ts';
 import type { TripRule } from './trip-rules.ts';
 
@@ -117,10 +111,6 @@ export type Breaker = {
 
 /** Until the next call through an open breaker. */
 const TURN_MS = 1_000;
-const createJitter = (randomBytes: RandomBytes) => (ms: number) => {
-  const [byte = 0] = randomBytes(1);
-  return Math.round(ms * (1 - JITTER + (2 * JITTER * byte) / 255));
-};
 
 export const createBreaker = (parts: {
   store: BreakerStore;
@@ -132,8 +122,7 @@ export const createBreaker = (parts: {
   const { clock, upstream } = parts;
   const states = createSharedStates(parts);
   const local = createLocalBreakers();
-  const jittered = createJitter(parts.randomBytes);
-  const permitFor = createPermits({ ...parts, states, local, jittered });
+  const permitFor = createPermits({ ...parts, states, local });
   const constraintsOf = createConstraintsOf({
     local,
     credentialVersion: upstream.credentialVersion,

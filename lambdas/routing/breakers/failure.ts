@@ -2,9 +2,8 @@ import type { UpstreamError } from '../../protocols/rejections/upstream-error.ts
 import type { BreakerState } from '../../stores/notes.ts';
 import type { Attempt, PermitParts } from './attempt.ts';
 import { addFailure, isFailing, isFailingForSeveral } from './evidence.ts';
-import { takeTurn } from './pace.ts';
-import { addRecent, breakerNames, isShut, type LocalBreaker } from './states.ts';
-import type { TripRule } from './trip-rules.ts';
+import { addRecent, breakerNames, isShut, type LocalBreaker, takeTurn } from './states.ts';
+import { createJitter, type TripRule } from './trip-rules.ts';
 
 type OpenMs = TripRule['openMs'];
 
@@ -14,7 +13,8 @@ const lengthFor =
   (openings) =>
     openMs(asker.targets.length > 1 ? openings : 0);
 
-const createOpenings = ({ states, local, clock, log, jittered }: PermitParts) => {
+const createOpenings = ({ states, local, clock, log, randomBytes }: PermitParts) => {
+  const jittered = createJitter(randomBytes);
   /** Opens a breaker of this environment; one that is open does so no longer: the call began before that. */
   const shut = (
     breaker: LocalBreaker,

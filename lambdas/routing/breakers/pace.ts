@@ -1,24 +1,5 @@
 // How fast calls go to what has failed: one a second while it does, more with each response once it answers.
-
-/** Spread of openings, so that environments do not probe all at once. */
-export const JITTER = 0.2;
-
-type Owner = string | undefined;
-
-/** The calls through an open breaker: one a second, in turns of those who ask. */
-export type Turns = {
-  at: number;
-  /** Whose the last call was; undefined where all calls are those of one. */
-  by: Owner;
-  /** When another was first denied since. */
-  deniedAt: number | undefined;
-};
-
-const newTurns = (): Turns => ({
-  at: Number.NEGATIVE_INFINITY,
-  by: undefined,
-  deniedAt: undefined,
-});
+import { isPaced, type Pace, type Taker, type Turns, takeTurn } from './states.ts';
 
 const INTERVAL_MS = 1_000;
 /** The one who had the last turn leaves the next to others, asked for or not. */
@@ -29,33 +10,15 @@ const REPEAT_MS = 2_000;
  */
 const YIELD_MS = 4_500;
 
-const isTurnOf = (turns: Turns, by: Owner, now: number): boolean => {
+const isTurnOf = (turns: Turns, by: Taker, now: number): boolean => {
   if (by === undefined || by !== turns.by) return now - turns.at >= INTERVAL_MS;
   const hasYielded = turns.deniedAt === undefined || now - turns.deniedAt >= YIELD_MS;
   return hasYielded && now - turns.at >= REPEAT_MS;
 };
 
-export const takeTurn = (turns: Turns, by: Owner, now: number): void => {
-  turns.at = now;
-  turns.by = by;
-  turns.deniedAt = undefined;
-};
-
-export const denyTurn = (turns: Turns, by: Owner, now: number): void => {
+export const denyTurn = (turns: Turns, by: Taker, now: number): void => {
   if (by !== turns.by) turns.deniedAt ??= now;
 };
-
-/** Of one breaker in this environment. */
-export type Pace = {
-  turns: Turns;
-  /** Until when calls are limited and counted: while the breaker is open, and some seconds longer. */
-  until: number;
-  /** Times of calls and of first contents within the last seconds. */
-  calls: number[];
-  starts: number[];
-};
-
-export const newPace = (): Pace => ({ turns: newTurns(), until: 0, calls: [], starts: [] });
 
 /** After the first response: a provider that returns with a part of its capacity is not sent all calls at once. */
 const RECOVERY_MS = 3_000;
@@ -75,21 +38,19 @@ const add = (times: number[], now: number): void => {
 const countSince = (times: number[], since: number): number =>
   times.filter((at) => at > since).length;
 
-export const isPaced = ({ until }: Pace, now: number): boolean => now < until;
-
 /** Limits and counts the calls from now on. */
 export const startPacing = (pace: Pace, now: number): void => {
   pace.until = now + RECOVERY_MS;
 };
 
-export const mayCall = ({ turns, calls, starts }: Pace, by: Owner, now: number): boolean => {
+export const mayCall = ({ turns, calls, starts }: Pace, by: Taker, now: number): boolean => {
   const isAnswering = countSince(starts, now - ANSWERING_MS) > 0;
   if (!isAnswering) return isTurnOf(turns, by, now);
   const answered = countSince(starts, now - WINDOW_MS);
   return countSince(calls, now - WINDOW_MS) < Math.max(MIN_CALLS, CALLS_PER_START * answered);
 };
 
-export const noteCall = (pace: Pace, by: Owner, now: number): void => {
+export const noteCall = (pace: Pace, by: Taker, now: number): void => {
   takeTurn(pace.turns, by, now);
   if (isPaced(pace, now)) add(pace.calls, now);
 };

@@ -1,16 +1,23 @@
-import { createFailure, isOfAccount, provesTargetAlive, tripRuleFor } from '#late/failures';
+import {
+  createFailure,
+  isOfAccount,
+  noteStart,
+  provesTargetAlive,
+  startPacing,
+  tripRuleFor,
+} from '#late/failures';
 import { accountOf } from '../../catalog/account.ts';
 import { nameOf, type Target } from '../../catalog/catalog.ts';
 import type { UpstreamError } from '../../protocols/rejections/upstream-error.ts';
 import { atFirstCall } from '../../support/at-first-call.ts';
 import type { Attempt, PermitParts } from './attempt.ts';
 import { withoutSilent } from './evidence.ts';
-import { noteStart, startPacing } from './pace.ts';
 import {
   type Asker,
   addRecent,
   breakerNames,
   hasFailed,
+  isPaced,
   type LocalBreaker,
   type Opening,
 } from './states.ts';
@@ -40,20 +47,24 @@ const createSuccess = ({ states, local, upstream, clock, log }: PermitParts) => 
     return found.length > 0;
   };
 
-  /** The target has answered: closes every breaker that the call passed. Their `openings` remain until it ends. */
-  const start = async (attempt: Attempt): Promise<void> => {
-    const { name, health } = attempt;
-    const now = clock.now();
+  const closeOwn = (attempt: Attempt, now: number): void => {
     for (const breaker of findOwn(attempt)) {
       breaker.row = withoutSilent(breaker.row);
       breaker.openUntil = 0;
       noteStart(breaker.pace, now);
     }
+  };
+
+  /** The target has answered: closes every breaker that the call passed. Their `openings` remain until it ends. */
+  const start = async (attempt: Attempt): Promise<void> => {
+    const { name, health } = attempt;
+    const now = clock.now();
+    closeOwn(attempt, now);
     if (health.row.length > 0) health.row = withoutSilent(health.row);
     const state = states.known(name);
     const isOpen = state !== undefined && state.openUntil > 0;
     if (closeCommon(attempt) || isOpen) startPacing(health.pace, now);
-    noteStart(health.pace, now);
+    if (isPaced(health.pace, now)) noteStart(health.pace, now);
     // Where responses break off, one that began before the opening shows nothing by its beginning.
     if (!isOpen || (health.isBroken && !attempt.isConstrained)) return;
     const next = { openUntil: 0, openings: state.openings };

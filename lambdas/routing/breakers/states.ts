@@ -3,7 +3,6 @@ import type { BreakerState, BreakerStore } from '../../stores/notes.ts';
 import { type Clock, tryFor, withTimeout } from '../../support/clock.ts';
 import type { Log } from '../../support/log.ts';
 import { createLruCache, oncePer } from '../../support/memo.ts';
-import { newPace, type Pace } from './pace.ts';
 import type { TripRule } from './trip-rules.ts';
 
 /** Whose a call is. */
@@ -40,6 +39,44 @@ export const addRecent = (calls: RecentCalls, call: Recent): void => {
   while (calls[0] && (calls[0].at <= since || calls.length >= MAX_RECENT)) calls.shift();
   calls.push(call);
 };
+
+/** Whose a call through an open breaker is; undefined where all calls are those of one. */
+export type Taker = string | undefined;
+
+/** The calls through an open breaker: one a second, in turns of those who ask. */
+export type Turns = {
+  at: number;
+  /** Whose the last call was. */
+  by: Taker;
+  /** When another was first denied since. */
+  deniedAt: number | undefined;
+};
+
+const newTurns = (): Turns => ({
+  at: Number.NEGATIVE_INFINITY,
+  by: undefined,
+  deniedAt: undefined,
+});
+
+export const takeTurn = (turns: Turns, by: Taker, now: number): void => {
+  turns.at = now;
+  turns.by = by;
+  turns.deniedAt = undefined;
+};
+
+/** Of one breaker in this environment. */
+export type Pace = {
+  turns: Turns;
+  /** Until when calls are limited and counted: while the breaker is open, and some seconds longer. */
+  until: number;
+  /** Times of calls and of first contents within the last seconds. */
+  calls: number[];
+  starts: number[];
+};
+
+export const newPace = (): Pace => ({ turns: newTurns(), until: 0, calls: [], starts: [] });
+
+export const isPaced = ({ until }: Pace, now: number): boolean => now < until;
 
 /** Open until `openUntil` (ms), then half-open; 0 when closed. `openings` counts those in a row. */
 export type Opening = { openUntil: number; openings: number };

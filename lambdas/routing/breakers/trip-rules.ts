@@ -2,7 +2,15 @@ import type {
   UpstreamError,
   UpstreamErrorKind,
 } from '../../protocols/rejections/upstream-error.ts';
-import { JITTER } from './pace.ts';
+import type { RandomBytes } from '../../support/ids.ts';
+
+/** Spread of openings, so that environments do not probe all at once. */
+const JITTER = 0.2;
+
+export const createJitter = (randomBytes: RandomBytes) => (ms: number) => {
+  const [byte = 0] = randomBytes(1);
+  return Math.round(ms * (1 - JITTER + (2 * JITTER * byte) / 255));
+};
 
 /** When a failure opens a breaker, which one, and for how long. */
 export type TripRule = {

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
   denyTurn,
-  isPaced,
   mayCall,
-  newPace,
   noteCall,
   noteStart,
   startPacing,
 } from '../../../lambdas/routing/breakers/pace.ts';
+import { isPaced, newPace } from '../../../lambdas/routing/breakers/states.ts';
 
 const NOW = 1_000_000;
 
