@@ -1,4 +1,5 @@
 import { nameOf, type Target } from '../catalog/catalog.ts';
+import type { Charge } from '../metering/admission.ts';
 import { memberText } from '../protocols/bytes/splice.ts';
 import type { Marking } from '../protocols/cache/members.ts';
 import { wireTargetOf } from '../protocols/protocol.ts';
@@ -16,7 +17,6 @@ import { isEmpty, omitUndefined } from '../support/objects.ts';
 import { type Bill, type BillParts, billOf, totalOf, type Used } from './bill.ts';
 import { type CheckedCall, countsOn, estimateOn } from './check-call.ts';
 import type { Call } from './endpoint.ts';
-import type { Charge } from './settlement.ts';
 
 /** An attempt on a target, as it happens, with what it has used. */
 export type Tried = Used & {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { assertCapable, assertFits, targetsFor } from '../catalog/capabilities.ts';
 import { type Catalog, type Model, requireWithin, type Target } from '../catalog/catalog.ts';
 import {
@@ -7,10 +8,10 @@ import {
   leastInputTokens,
 } from '../catalog/estimate-tokens.ts';
 import { partsOf, type RequestParts } from '../catalog/request-parts.ts';
-import { type Session, sessionIdOf, sessionOf } from '../protocols/cache/session.ts';
-import type { GenerationRequest } from '../protocols/generation.ts';
+import type { GenerationRequest, Turn } from '../protocols/generation.ts';
+import { spokenText } from '../protocols/instructions.ts';
 import { assertConsistent } from '../protocols/ledger/assert-consistent.ts';
-import { type HeaderMap, wireTargetOf } from '../protocols/protocol.ts';
+import { type CallerHeaders, type HeaderMap, wireTargetOf } from '../protocols/protocol.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
 import { latestOrigin, originOf } from '../protocols/thinking/origin.ts';
 import type { Calibrations } from '../routing/calibrations.ts';
@@ -19,7 +20,7 @@ import type { Prefer, Preferred } from '../routing/preference.ts';
 import type { Choice } from '../stores/record-store.ts';
 import { invalidRequest } from '../support/errors.ts';
 import type { Call } from './endpoint.ts';
-import { type Attribution, attributionOf } from './who.ts';
+import { type Attribution, attributionOf, sessionNamed } from './who.ts';
 
 /** What is counted of a request: it is read for a target when its count is first needed. */
 type Prompt = {
@@ -121,6 +122,46 @@ const targetsAllowed = (sent: Sent & { isStrict: boolean }, targets: Target[]): 
   return exact.map(({ target }) => target);
 };
 
+/** Of a longer text the ends and the length tell sessions apart, in a microsecond. */
+const SAMPLE = 2_048;
+
+const sampleOf = (text: string): string =>
+  text.length <= 2 * SAMPLE
+    ? text
+    : `${text.length} ${text.slice(0, SAMPLE)} ${text.slice(-SAMPLE)}`;
+
+const textsOf = (turn: Turn | undefined): string[] =>
+  turn?.blocks.flatMap((block) =>
+    block.type === 'text' ? sampleOf(spokenText(block.text) ?? '') : [],
+  ) ?? [];
+
+/** What stays the same in each request of a conversation: its first system turn and its first turn of the user. */
+const openingOf = ({ turns }: Pick<GenerationRequest, 'turns'>): string[] => [
+  ...textsOf(turns.find(({ role }) => role === 'system')),
+  ...textsOf(turns.find(({ role }) => role === 'user')),
+];
+
+/** Characters of a session's id, and of its secret. */
+const ID = 32;
+
+/** A session among those of all keys: its id, and a secret that is stored nowhere and does not follow from the id. */
+export type Session = { id: string; secret: string };
+
+/**
+ * Both parts hold the key's id, so that no key meets the session of another, and the key itself, which is stored nowhere: what a
+ * client names its session is in its record.
+ */
+export const sessionIdOf = (
+  { keyId, headers }: { keyId: string; headers: CallerHeaders },
+  request: Pick<GenerationRequest, 'turns'>,
+  named: string | undefined,
+): Session => {
+  const keys = [headers.authorization, headers['x-api-key'], headers['api-key']];
+  const texts = [keyId, ...keys, ...(named ? [named] : openingOf(request))];
+  const digest = hash('sha256', JSON.stringify(texts));
+  return { id: digest.slice(0, ID), secret: digest.slice(ID) };
+};
+
 /** A valid call: its decoded request, its model and the targets that may serve it. */
 export type CheckedCall = {
   call: Call;
@@ -163,7 +204,7 @@ export type CheckDeps = {
 const decode = ({ protocol, body, headers, caller }: Call) => {
   const request = protocol.decodeRequest(body, headers);
   assertConsistent(request);
-  const named = sessionOf(headers, body);
+  const named = sessionNamed(headers, body);
   const session = once(() => sessionIdOf({ keyId: caller.keyId, headers }, request, named));
   const added: Partial<GenerationRequest> | undefined =
     headers['x-router-cache'] === 'off'

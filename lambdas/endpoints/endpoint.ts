@@ -1,9 +1,9 @@
 import type { Identity } from '../keys/authenticate.ts';
 import type { RequestFields } from '../log-events.ts';
+import type { Settlement } from '../metering/admission.ts';
 import type { JsonSource } from '../protocols/bytes/json.ts';
 import type { CallerHeaders, CallerProtocol, HeaderMap } from '../protocols/protocol.ts';
 import type { MessageBatches } from '../protocols/streams/sse.ts';
-import type { Settlement } from './settlement.ts';
 
 /** A request as an endpoint gets it: authenticated, its body parsed, independent of AWS. */
 export type Call = Identity & {

@@ -1,6 +1,7 @@
 import { classifyFailure, mapRejectedInput, rejectedParameter } from '#late/failures';
 import { endingAtStops } from '#late/stops';
 import type { Target } from '../catalog/catalog.ts';
+import type { Settlement } from '../metering/admission.ts';
 import type { ResponseMeta } from '../protocols/generation.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
@@ -18,7 +19,6 @@ import { type CheckedCall, estimateOn, strictError } from './check-call.ts';
 import type { Keeper } from './endpoint.ts';
 import type { Fuse } from './fuse.ts';
 import type { Seat, TakeSeat } from './seat.ts';
-import type { Settlement } from './settlement.ts';
 
 /** A response in flight, until one of `end` and `abort` is called. */
 export type Fetched = {

@@ -1,6 +1,7 @@
 import { createFuse, type Fuse } from '#late/fuse';
 import type { Target } from '../catalog/catalog.ts';
 import { retirementHeaders } from '../catalog/retirement.ts';
+import { createSettlement } from '../metering/admission.ts';
 import { isUnderBudget, isUnderWho } from '../metering/budgets.ts';
 import { LimitReached, type Limits, limitHeaders } from '../metering/limits.ts';
 import type { Meter } from '../metering/meter.ts';
@@ -22,7 +23,6 @@ import { discard, type FetchAnswer, type Fetched } from './fetch-answer.ts';
 import { warnOfLoop } from './loops.ts';
 import { publicError } from './public-error.ts';
 import { respondWhole, respondWithStream } from './respond.ts';
-import { createSettlement } from './settlement.ts';
 
 /** Returns the limit headers: the common ones and those of the caller's protocol. */
 const answerHeaders = (call: Call, limits: Limits, now: number): HeaderMap => ({

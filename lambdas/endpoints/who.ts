@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import { asArray, asRecord, asString, type Json, readJsonObject } from '../protocols/bytes/json.ts';
-import { SESSION_HEADERS, sessionIn } from '../protocols/cache/session.ts';
 import type { CallerHeaders } from '../protocols/protocol.ts';
 import type { Who } from '../stores/record-store.ts';
 import { isEmpty, omitUndefined } from '../support/objects.ts';
@@ -83,12 +82,44 @@ const userOf = (read: Read, portkey: Json | undefined, projectId: string): strin
 
 // --- session, agent, client ---
 
+/** Headers that name a session, the most specific first. */
+const SESSION_HEADERS = [
+  'x-router-session',
+  'x-claude-code-session-id',
+  'session-id',
+  'session_id',
+  'x-session-affinity',
+  'x-session-id',
+  'helicone-session-id',
+];
+
+/** Agents' session in an end-user id: a member of its JSON text, or behind the last word of an older form. */
+const sessionIn = (userId: string | undefined): string | undefined =>
+  userId?.startsWith('{')
+    ? asString(readJsonObject(userId)?.session_id)
+    : /_session_([\w-]+)$/.exec(userId ?? '')?.[1];
+
+/**
+ * The session that a caller's request names, in headers or body; undefined if it names none. The value is the client's: a
+ * hint for caches, which proves nothing.
+ */
+export const sessionNamed = (headers: CallerHeaders, body: unknown): string | undefined => {
+  const wire = asRecord(body);
+  const named = SESSION_HEADERS.map((name) => headers[name]).find(Boolean);
+  return (
+    named ||
+    asString(wire?.prompt_cache_key) ||
+    asString(wire?.session_id) ||
+    sessionIn(asString(asRecord(wire?.metadata)?.user_id))
+  );
+};
+
 /** Of other clients these may be the name of a login, which no record may hold. */
 const CODEX_ONLY = new Set(['session-id', 'session_id']);
 const OWN_SESSION_HEADERS = SESSION_HEADERS.filter((name) => !CODEX_ONLY.has(name));
 const CODEX = /^codex/i;
 
-const sessionOf = (read: Read, isCodex: boolean): string | undefined => {
+const recordedSession = (read: Read, isCodex: boolean): string | undefined => {
   const { body } = read;
   return (
     inHeaders(read, isCodex ? SESSION_HEADERS : OWN_SESSION_HEADERS, MAX_ID) ??
@@ -203,7 +234,7 @@ const tagsOf = (read: Read, objects: [name: string, fields: Json][]): string[] =
 /** Who a request is for; undefined if it names none. Headers that are malformed are in `dropped`, by name. */
 export type Attribution = { who: Who | undefined; dropped: readonly string[] };
 
-/** Never throws. `named` is its session as caches know it: without one there is none to look for. */
+/** Never throws. `named` is its `sessionNamed`: without one there is none to look for. */
 export const attributionOf = (
   headers: CallerHeaders,
   body: unknown,
@@ -216,7 +247,7 @@ export const attributionOf = (
   const objects = objectsIn(read);
   const portkey = objects.find(([name]) => name === 'x-portkey-metadata')?.[1];
   const user = userOf(read, portkey, projectId);
-  const session = named === undefined ? undefined : sessionOf(read, isCodex);
+  const session = named === undefined ? undefined : recordedSession(read, isCodex);
   const agent = agentOf(read, session, isCodex);
   const client = clientOf(read, program);
   const tags = tagsOf(read, objects);

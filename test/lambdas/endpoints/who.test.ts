@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
-import { attributionOf } from '../../../lambdas/endpoints/who.ts';
-import { sessionOf } from '../../../lambdas/protocols/cache/session.ts';
+import { attributionOf, sessionNamed } from '../../../lambdas/endpoints/who.ts';
 import type { Who } from '../../../lambdas/stores/record-store.ts';
 
 const read = (headers: Record<string, string>, body: object = {}) =>
-  attributionOf(headers, body, { projectId: 'team', named: sessionOf(headers, body) });
+  attributionOf(headers, body, { projectId: 'team', named: sessionNamed(headers, body) });
 
 const account = (account_uuid: string) =>
   JSON.stringify({ device_id: 'device', account_uuid, session_id: 's-1' });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createSettlement } from '../../../lambdas/endpoints/settlement.ts';
+import { createSettlement } from '../../../lambdas/metering/admission.ts';
 import { createCountingClock } from '../../support/counting-clock.ts';
 
 type Unit = Parameters<typeof createSettlement>[0];

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { sessionIdOf, sessionOf } from '../../../../lambdas/protocols/cache/session.ts';
-import { decodeRequest } from '../../../../lambdas/protocols/messages/request.ts';
+import { sessionIdOf } from '../../../lambdas/endpoints/check-call.ts';
+import { sessionNamed } from '../../../lambdas/endpoints/who.ts';
+import { decodeRequest } from '../../../lambdas/protocols/messages/request.ts';
 
 const CLAUDE_CODE = '{"device_id":"d","account_uuid":"","session_id":"s-1"}';
 
@@ -21,7 +22,7 @@ describe('the session that a request names', () => {
     ['a user_id that is no JSON', {}, { metadata: { user_id: '{"session_id"' } }, undefined],
     ['members of other types', {}, { prompt_cache_key: 7, metadata: 'x' }, undefined],
   ])('a session is named by %s', (_, headers, body, expected) => {
-    expect(sessionOf(headers, body)).toBe(expected);
+    expect(sessionNamed(headers, body)).toBe(expected);
   });
 });
 
