@@ -228,7 +228,7 @@ export const checkCall = (
   const { asked, model } = catalog.require(request.model, call.caller.plan, call.startedAt);
   call.note({ model: model.id, stream: request.stream });
   assertCapable(model, request);
-  const isStrict = call.header('x-router-strict') === '1';
+  const isStrict = /^(?:1|true)$/i.test(call.header('x-router-strict') ?? '');
   const targetsInside = requireWithin(model, call.caller.plan.require, asked);
   const able = targetsAllowed(
     { call, request, model, isStrict },

@@ -417,6 +417,20 @@ describe('the header x-router-strict', () => {
     expect(await fleet.charged()).toBe(before);
   });
 
+  test.each([
+    ['true', 400],
+    ['True', 400],
+    ['0', 200],
+    ['false', 200],
+    ['', 200],
+  ])(
+    'a request whose fields would be dropped, with the value "%s", gets %i',
+    async (value, wanted) => {
+      const { status } = await ask('gpt-5', form, { 'x-router-strict': value });
+      expect(status).toBe(wanted);
+    },
+  );
+
   test('a strict request that loses no field gets 200', async () => {
     const fields = { reasoning_effort: 'low' };
     const { status } = await ask('gpt-5', { path: 'chat', fields }, { 'x-router-strict': '1' });
