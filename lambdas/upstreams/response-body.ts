@@ -178,13 +178,16 @@ export const createResponseBody = ({ pause, resume, clock, expire }: Connection)
 /** Enough to classify an error. */
 const MAX_SHORT_BYTES = 64 * 1024;
 
-/** Returns the first 64 KB of a body, as text. */
+/** Returns the first 64 KB of a body, as text; of one whose connection breaks what came of it. @throws UpstreamError at the end of the call */
 export const readShortBody = async (chunks: Chunks): Promise<string> => {
   const parts: Uint8Array[] = [];
   let size = 0;
   while (size < MAX_SHORT_BYTES) {
-    const { value, done } = await chunks.next();
-    if (done) break;
+    const { value } = await chunks.next().catch((error) => {
+      if (error instanceof UpstreamError) throw error;
+      return DONE;
+    });
+    if (!value) break;
     parts.push(value);
     size += value.byteLength;
   }

@@ -52,6 +52,17 @@ const rows = WIRES.flatMap((protocol) =>
   return { ...row, caller, isComplete, kind, model: `row-${index}` };
 });
 
+/** Errors whose connection ends before their body does, with the status and the text that the caller gets. */
+const ERRORS = [
+  { code: 400, status: 400, text: 'rejected the request: no such voice' },
+  { code: 401, status: 500, text: 'credentials were rejected' },
+  { code: 413, status: 413, text: 'too large' },
+  { code: 429, status: 503, text: 'busy at its provider' },
+].flatMap((one) => [
+  { ...one, form: 'with a length too long', headers: { 'content-length': 1_000 } },
+  { ...one, form: 'in unfinished chunks', headers: {} },
+]);
+
 let provider: { url: string; close(): Promise<void> };
 let router: LocalRouter;
 beforeAll(async () => {
@@ -60,6 +71,16 @@ beforeAll(async () => {
       const url = request.url ?? '';
       const body = z.looseObject({ model: z.string().optional() }).parse(await json(request));
       const [, named] = /\/models\/([^:]+):/.exec(url) ?? [];
+      const failing = ERRORS[Number(/^error-(\d+)$/.exec(String(body.model))?.[1] ?? -1)];
+      if (failing) {
+        response.writeHead(failing.code, {
+          ...failing.headers,
+          'content-type': 'application/json',
+        });
+        const error = JSON.stringify({ error: { message: 'no such voice' } });
+        response.write(error, () => response.socket?.end());
+        return;
+      }
       const row = rows.find(({ model }) => model === (body.model ?? named));
       const text = row?.isWhole ? VENDORS[wireAt(url)].whole(HELLO, FORM) : helloAt(url);
       const type = row?.isWhole ? 'application/json' : 'text/event-stream';
@@ -67,9 +88,10 @@ beforeAll(async () => {
       else response.writeHead(200, { 'content-type': type }).end(text);
     }),
   );
-  const catalog = rows.flatMap(({ model, protocol }) =>
-    aloneAndWithNext(provider.url, model, protocol),
-  );
+  const catalog = [
+    ...rows.flatMap(({ model, protocol }) => aloneAndWithNext(provider.url, model, protocol)),
+    ...ERRORS.flatMap((_, index) => aloneAndWithNext(provider.url, `error-${index}`)),
+  ];
   router = await startWatched({ catalog, secrets: { secret: CANARIES.upstreamKey } });
 });
 afterAll(async () => {
@@ -104,5 +126,15 @@ test.each(rows)(
       if (row.isComplete || row.isWhole) expect(next.text).toContain('Hello');
       expect(text + next.text).not.toContain('evil');
     }
+  },
+);
+
+test.each(ERRORS.map((one, index) => ({ ...one, index })))(
+  'an error $code $form whose connection ends early has the class of its status',
+  async ({ index, status, text }) => {
+    const sent = await post(router, PATHS.chat, {
+      ...{ model: `v/error-${index}`, messages: [{ role: 'user', content: 'hi' }] },
+    });
+    expect([sent.status, await sent.text()]).toEqual([status, expect.stringContaining(text)]);
   },
 );
