@@ -3,7 +3,7 @@ import { type DynamoClient, DynamoError } from '../../../lambdas/stores/dynamo/d
 import { type Condition, joined, type Write } from '../../../lambdas/stores/dynamo/item-write.ts';
 import { startDynamo, TABLE_NAMES, type TestDynamo } from '../../support/dynamo.ts';
 import { startMemory } from '../../support/memory-stores.ts';
-import { fc } from '../../support/seeds.ts';
+import { fc, share } from '../../support/seeds.ts';
 
 const ATTRIBUTES = ['a', 'b', 'c'];
 const NUMBERS = [0, 1, 2];
@@ -89,6 +89,6 @@ test('any writes leave in a database what they leave in DynamoDB', async () => {
         });
       }
     }),
-    { numRuns: 300 },
+    { numRuns: share(300, 3) },
   );
 });
