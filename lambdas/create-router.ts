@@ -9,6 +9,7 @@ import {
   createListModels,
 } from '#late/reports';
 import { createTakeSeat } from '#late/seat';
+import { createReport } from '#late/thresholds';
 import type { Catalog } from './catalog/catalog.ts';
 import { createCancellations } from './endpoints/cancellations.ts';
 import { createFetchAnswer } from './endpoints/fetch-answer.ts';
@@ -16,7 +17,7 @@ import { createGenerate } from './endpoints/generate.ts';
 import { createHttpHandler, type HttpHandler } from './http/create-http-handler.ts';
 import { type Authenticate, createAuthenticate } from './keys/authenticate.ts';
 import { createMeter } from './metering/meter.ts';
-import { type Announce, withThresholds } from './metering/thresholds.ts';
+import type { Announce } from './metering/thresholds.ts';
 import type { ReadWhoKey } from './records/hash-who.ts';
 import { createRecorder, createRefusals } from './records/recorder.ts';
 import { createSeal } from './records/seal.ts';
@@ -109,13 +110,11 @@ export const createRouter = ({
   passesTraceparent,
   readWhoKey,
 }: RouterParts): Router => {
-  const meter = withThresholds(createMeter({ store: meters, clock, log }), {
-    store: thresholds,
-    budgets,
-    announce,
-    clock,
-    log,
+  const report = atFirstCall(() => {
+    const created = createReport({ store: thresholds, budgets, announce, clock, log });
+    return () => created;
   });
+  const meter = createMeter({ store: meters, clock, log, report });
   const breaker = createBreaker({ store: breakers, upstream, clock, randomBytes, log });
   const lessons = createLessons({ store: lessonStore, clock, log });
   const calibrations = createCalibrations({ store: receipts, clock });

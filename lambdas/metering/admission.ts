@@ -1,3 +1,4 @@
+import type { Caller } from '../keys/authenticate.ts';
 import type {
   RequestMeters,
   Reservation,
@@ -34,6 +35,12 @@ export type Admission = {
   /** The same, with the place in the minute: no one has served the request. */
   withdraw(): Promise<void>;
   finished(): Promise<void>;
+};
+
+/** Announces what a charged unit has reached, and a budget that denies (thresholds.ts). Never throws. */
+export type Report = {
+  charged(caller: Caller, admission: Admission): Promise<void>;
+  denied(caller: Caller, error: unknown): Promise<void>;
 };
 
 type SettlementParts = {

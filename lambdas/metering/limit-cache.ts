@@ -3,10 +3,11 @@ import {
   limitReached,
   type MeterCounts,
   type MeterStore,
+  type RequestMeters,
   type Reservation,
   type ReserveResult,
 } from '../stores/meter-store.ts';
-import { LONGEST_READ_MS } from '../stores/store-unavailable.ts';
+import { LONGEST_READ_MS, StoreThrottled } from '../stores/store-unavailable.ts';
 import { type Clock, MINUTE_MS } from '../support/clock.ts';
 import { createLruCache } from '../support/memo.ts';
 
@@ -196,5 +197,51 @@ export const createRoomEstimate = ({ clock }: { clock: Clock }): RoomEstimate =>
     },
     saw: ({ meterId }, counts) => looks.set(meterId, { seenAt: clock.now(), counts }),
     denied: ({ meterId }) => deniedAt.set(meterId, clock.now()),
+  };
+};
+
+/** How long reservations of a throttled meter are held back, in ms; doubled while it stays throttled. */
+const MIN_HOLD_MS = 100;
+const MAX_HOLD_MS = 1_000;
+
+/**
+ * Sheds overload before the table. DynamoDB limits the writes of one item; once it throttles a reservation, this
+ * environment sends no other one of that meter for a moment, so that the writes of admitted requests get
+ * through; `assertNotHeld` throws StoreThrottled until then. Otherwise the marks of requests that wait for their writes
+ * would make the item larger, and each write more expensive.
+ */
+export const shedOverload = ({ store, clock }: { store: RequestMeters; clock: Clock }) => {
+  const holds = createLruCache<{ until: number; ms: number }>(MAX_METERS);
+
+  const hold = (meterId: string): void => {
+    const now = clock.now();
+    const last = holds.get(meterId);
+    if (last && now < last.until) return;
+    const isSoon = last !== undefined && now - last.until < last.ms;
+    const ms = isSoon ? Math.min(2 * last.ms, MAX_HOLD_MS) : MIN_HOLD_MS;
+    holds.set(meterId, { until: now + ms, ms });
+  };
+
+  const send = async <Value>(meterId: string, verb: () => Promise<Value>): Promise<Value> => {
+    try {
+      return await verb();
+    } catch (error) {
+      if (error instanceof StoreThrottled) hold(meterId);
+      throw error;
+    }
+  };
+
+  const shed: Pick<RequestMeters, 'reserve' | 'reserveUnconfirmed' | 'reap'> = {
+    reserve: (reservation) => send(reservation.meterId, () => store.reserve(reservation)),
+    reserveUnconfirmed: (reservation) =>
+      send(reservation.meterId, () => store.reserveUnconfirmed(reservation)),
+    reap: (meterId, now) => send(meterId, () => store.reap(meterId, now)),
+  };
+  return {
+    shed,
+    assertNotHeld: (meterId: string): void => {
+      if (clock.now() >= (holds.get(meterId)?.until ?? 0)) return;
+      throw new StoreThrottled('The meter was throttled a moment ago.', { mayBeApplied: false });
+    },
   };
 };

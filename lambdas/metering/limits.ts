@@ -84,6 +84,10 @@ export type Limits = {
   budgets?: readonly BudgetView[] | undefined;
 };
 
+/** Whether a unit may have reached a threshold (thresholds.ts): the lowest is half of the quota. */
+export const mayReport = ({ quota, budgets = [] }: Limits): boolean =>
+  budgets.length > 0 || 2 * quota.remaining <= quota.limit;
+
 /** The instant of a budget's reset; undefined for one in total. */
 export const resetOfBudget = ({ period }: Hold, now: number): number | undefined =>
   period === 'total' ? undefined : periodOf(period, now).resetsAt;

@@ -15,19 +15,25 @@ import type {
   Reservation,
   ReservedUnit,
 } from '../stores/meter-store.ts';
-import { StoreThrottled } from '../stores/store-unavailable.ts';
 import { type Clock, minuteOf, minuteResetsAt, withTimeout } from '../support/clock.ts';
 import type { ApiError } from '../support/errors.ts';
 import type { Log } from '../support/log.ts';
 import { createLruCache } from '../support/memo.ts';
-import { type Admission, createUnitSettlement, reserve } from './admission.ts';
+import { type Admission, createUnitSettlement, type Report, reserve } from './admission.ts';
 import { type LeaseQuery, type LeaseSize, leaseOf, limiting } from './budgets.ts';
-import { createLimitCache, createRoomEstimate, type LimitExceeded } from './limit-cache.ts';
+import {
+  createLimitCache,
+  createRoomEstimate,
+  type LimitExceeded,
+  shedOverload,
+} from './limit-cache.ts';
 import {
   keyRevoked,
+  LimitReached,
   type Limits,
   limitsAt,
   mapStoreErrors,
+  mayReport,
   reservationOf,
   UnitSettled,
 } from './limits.ts';
@@ -92,55 +98,10 @@ const createAdmitFree = ({
   };
 };
 
-/** How long reservations of a throttled meter are held back, in ms; doubled while it stays throttled. */
-const MIN_HOLD_MS = 100;
-const MAX_HOLD_MS = 1_000;
 /** How long a repeat waits for the charge of a dead process's unit, in ms; its retries continue. */
 const CHARGE_TIMEOUT_MS = 1_000;
 
 type ReserveOptions = Pick<AdmitOptions, 'now' | 'lease'> & { isConfirmed: boolean };
-
-/**
- * Sheds overload before the table. DynamoDB limits the writes of one item; once it throttles a reservation, this
- * environment sends no other one of that meter for a moment, so that the writes of admitted requests get
- * through; `assertNotHeld` throws StoreThrottled until then. Otherwise the marks of requests that wait for their writes
- * would make the item larger, and each write more expensive.
- */
-const shedOverload = ({ store, clock }: { store: RequestMeters; clock: Clock }) => {
-  const holds = createLruCache<{ until: number; ms: number }>(MAX_METERS);
-
-  const hold = (meterId: string): void => {
-    const now = clock.now();
-    const last = holds.get(meterId);
-    if (last && now < last.until) return;
-    const isSoon = last !== undefined && now - last.until < last.ms;
-    const ms = isSoon ? Math.min(2 * last.ms, MAX_HOLD_MS) : MIN_HOLD_MS;
-    holds.set(meterId, { until: now + ms, ms });
-  };
-
-  const send = async <Value>(meterId: string, verb: () => Promise<Value>): Promise<Value> => {
-    try {
-      return await verb();
-    } catch (error) {
-      if (error instanceof StoreThrottled) hold(meterId);
-      throw error;
-    }
-  };
-
-  const shed: Pick<RequestMeters, 'reserve' | 'reserveUnconfirmed' | 'reap'> = {
-    reserve: (reservation) => send(reservation.meterId, () => store.reserve(reservation)),
-    reserveUnconfirmed: (reservation) =>
-      send(reservation.meterId, () => store.reserveUnconfirmed(reservation)),
-    reap: (meterId, now) => send(meterId, () => store.reap(meterId, now)),
-  };
-  return {
-    shed,
-    assertNotHeld: (meterId: string): void => {
-      if (clock.now() >= (holds.get(meterId)?.until ?? 0)) return;
-      throw new StoreThrottled('The meter was throttled a moment ago.', { mayBeApplied: false });
-    },
-  };
-};
 
 const limitError = (
   { outcome, refusal }: LimitExceeded,
@@ -168,8 +129,14 @@ const limitError = (
 };
 
 /** Admits exactly as many requests as the plan allows; exactness rests on the store's conditional writes. */
-export const createMeter = (deps: { store: RequestMeters; clock: Clock; log: Log }): Meter => {
-  const { store, clock } = deps;
+export const createMeter = (deps: {
+  store: RequestMeters;
+  clock: Clock;
+  log: Log;
+  /** @default no events of usage */
+  report?: () => Report;
+}): Meter => {
+  const { store, clock, report } = deps;
   const { shed, assertNotHeld } = shedOverload(deps);
   const limitCache = createLimitCache(store);
   const reaper = createReaper({ ...deps, store: shed });
@@ -215,20 +182,29 @@ export const createMeter = (deps: { store: RequestMeters; clock: Clock; log: Log
       await release();
       limitCache.invalidate(reservation);
     };
-    return {
-      unit: reservation,
-      limits: {
-        ...limitsAt(caller, reservation, result),
-        budgets: result.budgets && limiting(result.budgets),
+    const limits: Limits = {
+      ...limitsAt(caller, reservation, result),
+      budgets: result.budgets && limiting(result.budgets),
+    };
+    let reporting: Promise<void> | undefined;
+    const admission: Admission = {
+      ...{ unit: reservation, limits },
+      charge: async () => {
+        const isCharged = await settlement.charge();
+        if (isCharged && report && mayReport(limits)) {
+          reporting = report().charged(caller, admission);
+        }
+        return isCharged;
       },
-      charge: settlement.charge,
       refund: releasing(settlement.refund),
       withdraw: releasing(settlement.withdraw),
       finished: async () => {
+        await reporting;
         await reaping;
         await settlement.finished();
       },
     };
+    return admission;
   };
 
   const admitConfirmed = async (caller: Caller, requestId: string, options: AdmitOptions) => {
@@ -267,7 +243,13 @@ export const createMeter = (deps: { store: RequestMeters; clock: Clock; log: Log
   };
 
   return {
-    admit,
+    admit: (caller, ...request) =>
+      admit(caller, ...request).catch(async (error) => {
+        if (error instanceof LimitReached && error.limits.budgets) {
+          await report?.().denied(caller, error);
+        }
+        throw error;
+      }),
     changeLease: (unit, nanos) => store.changeLease(unit, nanos, clock.now()),
     admitFree: (caller) => mapStoreErrors(() => admitFree(caller)),
     usage: (caller, kept) => mapStoreErrors(() => readUsage(caller, kept)),

@@ -5,9 +5,8 @@ import { type Clock, formatInstant, MINUTE_MS } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { createLruCache } from '../support/memo.ts';
 import { dollarsOf } from '../support/public-usage.ts';
-import type { Admission } from './admission.ts';
+import type { Admission, Report } from './admission.ts';
 import { LimitReached, resetOfBudget } from './limits.ts';
-import type { Meter } from './meter.ts';
 
 /** The detail of an event: a key's use of its quota reached a share of it. */
 type ThresholdReached = {
@@ -85,8 +84,11 @@ const createAnnounceOnce = ({ store, announce, clock, log }: AnnounceParts) => {
 
 type Parts = AnnounceParts & { budgets: Pick<BudgetStore, 'readBudget'> };
 
-/** Announces the highest thresholds that a charged unit and its budgets have reached. Never throws. */
-const createReport = (parts: Parts) => {
+/**
+ * Events at 50, 80 and 100 % of a quota or a budget: the highest thresholds that a charged unit and its budgets have reached. An event
+ * is sent after the charge, like the record of the request: a stream has ended by then, and a whole response waits for at most a second.
+ */
+export const createReport = (parts: Parts): Report => {
   const { budgets, clock } = parts;
   const { isDue, notYet, announce } = createAnnounceOnce(parts);
 
@@ -160,36 +162,6 @@ const createReport = (parts: Parts) => {
         threshold: 100,
       } as const;
       if (isDue(reached)) await announceBudget(caller, view, { threshold: 100, used: max - left });
-    },
-  };
-};
-
-/**
- * The meter, with events at 50, 80 and 100 % of a quota or a budget. An event is sent after the charge, like the record of the
- * request: a stream has ended by then, and a whole response waits for at most a second.
- */
-export const withThresholds = (meter: Meter, parts: Parts): Meter => {
-  const report = createReport(parts);
-  return {
-    ...meter,
-    admit: async (caller, requestId, options) => {
-      const admission = await meter.admit(caller, requestId, options).catch(async (error) => {
-        await report.denied(caller, error);
-        throw error;
-      });
-      let reporting: Promise<void> | undefined;
-      return {
-        ...admission,
-        charge: async () => {
-          const isCharged = await admission.charge();
-          if (isCharged) reporting = report.charged(caller, admission);
-          return isCharged;
-        },
-        finished: async () => {
-          await reporting;
-          await admission.finished();
-        },
-      };
     },
   };
 };

@@ -46,6 +46,7 @@ const PARTS = {
   'late-sharding.cjs': 11,
   'late-seat.cjs': 12,
   'late-share-store.cjs': 2,
+  'late-thresholds.cjs': 4,
 };
 
 /** Those that a catalog whose targets have several protocols loads at the start. */

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { createEventBus } from '../../lambdas/aws/event-bus.ts';
 import type { Caller } from '../../lambdas/keys/authenticate.ts';
 import { createMeter } from '../../lambdas/metering/meter.ts';
-import { withThresholds } from '../../lambdas/metering/thresholds.ts';
+import { createReport } from '../../lambdas/metering/thresholds.ts';
 import { createDynamoNotes } from '../../lambdas/stores/dynamo/notes.ts';
 import { createLog } from '../../lambdas/support/log.ts';
 import { listen } from '../../local/loopback.ts';
@@ -91,14 +91,16 @@ const setUp = async () => {
     },
   };
   /** A process with a memory of its own. */
-  const startProcess = () =>
-    withThresholds(createMeter({ store: storesOn(client).meters, clock, log }), {
+  const startProcess = () => {
+    const report = createReport({
       store,
       budgets: storesOn(client).budgets,
       announce: (event) => put('Usage threshold reached', event),
       clock,
       log,
     });
+    return createMeter({ store: storesOn(client).meters, clock, log, report: () => report });
+  };
   const processes = [startProcess(), startProcess()] as const;
   return { clock, bus, lines, processes, claims: () => claims };
 };
