@@ -32,9 +32,9 @@ const estimateOutput = ({
 const isCounted = ({ billing, inputTokens, outputTokens }: Partial<Usage> = {}): boolean =>
   billing?.compactions !== undefined || Boolean(inputTokens && outputTokens);
 
-/** Whether an upstream has counted anything that it bills: a prompt, or uses of tools. */
-const isBegun = ({ billing, inputTokens }: Partial<Usage> = {}): boolean =>
-  inputTokens !== undefined || billing?.uses !== undefined;
+/** Whether anything is counted that an upstream bills: a prompt, audio, or uses of tools. */
+const isBegun = ({ billing, inputTokens, outputTokens }: Partial<Usage> = {}): boolean =>
+  inputTokens !== undefined || outputTokens !== undefined || billing?.uses !== undefined;
 
 /** Fills in usage that the upstream did not report: every protocol requires it, and so does a price. */
 export const completeUsage = (

@@ -1,7 +1,7 @@
 import { pricesOf, type Target } from '../catalog/catalog.ts';
 import { type Demand, type Rates, ratesOf } from '../money/lease.ts';
-import { asRecord } from '../protocols/bytes/json.ts';
-import type { GenerationRequest } from '../protocols/generation.ts';
+import { asArray, asRecord } from '../protocols/bytes/json.ts';
+import type { Block, GenerationRequest } from '../protocols/generation.ts';
 import { textAt } from '../support/bytes.ts';
 import { DO_NOT_RETRY, invalidRequest } from '../support/errors.ts';
 import { type CheckedCall, estimateOn } from './check-call.ts';
@@ -34,12 +34,16 @@ const usesIn = ({ tools = [], extras }: GenerationRequest, target: Target) => {
   return uses;
 };
 
-const hasAudio = ({ turns }: GenerationRequest): boolean =>
-  turns.some(({ blocks }) =>
-    blocks.some(
-      (block) => block.type === 'native' && asRecord(block.value)?.type === 'input_audio',
-    ),
-  );
+const hasBlock = ({ turns }: GenerationRequest, is: (block: Block) => boolean): boolean =>
+  turns.some(({ blocks }) => blocks.some(is));
+const isAudio = (block: Block): boolean =>
+  block.type === 'native' && asRecord(block.value)?.type === 'input_audio';
+
+const kindsIn = (request: GenerationRequest): Demand['kinds'] => {
+  const kinds: Demand['kinds'] = hasBlock(request, isAudio) ? ['input_audio'] : [];
+  const isSpoken = asArray(request.extras.fields.modalities).includes('audio');
+  return isSpoken ? [...kinds, 'output_audio'] : kinds;
+};
 
 /** A lifetime of an hour or more, wherever a request states one. */
 const LONG_LIFETIME = /"(?:ttl|prompt_cache_retention)"\s*:\s*"(?:1h|12h|24h)"/;
@@ -54,7 +58,8 @@ const demandOf = (
   return {
     tokens: estimateOn(prompt, target),
     writesLong: writesLong || target.profile?.cacheMarks === '1h',
-    kinds: hasAudio(request) ? ['input_audio'] : [],
+    kinds: kindsIn(request),
+    hasImages: hasBlock(request, ({ type }) => type === 'image'),
     uses: usesIn(request, target),
     services: [text(service_tier), text(speed)].flatMap((value) => value ?? []),
     geo: text(inference_geo),

@@ -173,6 +173,8 @@ export const createFuse = ({ meter, clock, ...parts }: Parts): Fuse => {
         for (const event of batch) {
           if (event.type === 'block-delta') generated += tokensIn(event.delta);
         }
+        // Reasoning that is not shown, and audio, are in the counts alone.
+        generated = Math.max(generated, used.usage?.outputTokens ?? 0);
         used.mostTokens = generated;
       },
       /** Returns what was leased for the worst input, but for a large slice, where other requests wait for it. */

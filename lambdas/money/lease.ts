@@ -8,8 +8,10 @@ export type Demand = {
   tokens: number;
   /** It may write to a cache that is kept for an hour or more. */
   writesLong: boolean;
-  /** Kinds of input that have a separate price: `input_audio`. */
+  /** Kinds of input and of output that need a separate price: `input_audio`. */
   kinds: TokenKind[];
+  /** It has images, which may have a separate price. */
+  hasImages: boolean;
   /** Uses of tools that the upstream runs, by name. */
   uses: Record<string, number>;
   /** Its service tier and its speed, where it states them. */
@@ -31,6 +33,7 @@ const NANOS_PER_DOLLAR = 1e9;
 const SHORT: TokenKind[] = ['input', 'cache_read', 'cache_write_5m', 'cache_write_30m'];
 const LONG: TokenKind[] = ['cache_write_1h', 'cache_write_12h'];
 const OUTPUT: TokenKind[] = ['output', 'reasoning'];
+const SPOKEN: TokenKind = 'output_audio';
 /** Values with which nothing changes. */
 const USUAL = new Set(['default', 'standard', 'auto', '']);
 
@@ -63,7 +66,7 @@ export const ratesOf = (
 ): Rates | { unpriced: string[] } => {
   const version = versionOn(prices, dayOf(startedAt));
   const unpriced: string[] = [];
-  const { kinds, uses, writesLong } = demand;
+  const { kinds, uses, writesLong, hasImages } = demand;
   for (const kind of ['input', 'output', ...kinds] as const) {
     if (typeof version[kind] !== 'number') unpriced.push(kind);
   }
@@ -76,8 +79,15 @@ export const ratesOf = (
   }
   if (unpriced.length > 0) return { unpriced };
   const tokens = Math.ceil(demand.tokens * UPPER) + MORE_TOKENS;
-  const read = [...SHORT, ...(writesLong ? LONG : []), ...kinds];
-  const input = tokens * dearest(version, tokens, read) * factor * NANOS_PER_TOKEN;
-  const perToken = dearest(version, tokens, OUTPUT) * factor * NANOS_PER_TOKEN;
+  const read: TokenKind[] = [...SHORT, ...(writesLong ? LONG : []), ...kinds];
+  if (hasImages) read.push('input_image');
+  const written = kinds.includes(SPOKEN) ? [...OUTPUT, SPOKEN] : OUTPUT;
+  const perInput = dearest(
+    version,
+    tokens,
+    read.filter((kind) => kind !== SPOKEN),
+  );
+  const input = tokens * perInput * factor * NANOS_PER_TOKEN;
+  const perToken = dearest(version, tokens, written) * factor * NANOS_PER_TOKEN;
   return { input: Math.ceil(input), tools: Math.ceil(tools), perToken: Math.ceil(perToken) };
 };

@@ -23,6 +23,7 @@ export const modelsAt = (url: string): Model[] => {
     });
   const [version] = PRICES.versions;
   const searching = { ...PRICES, versions: [{ from: '', ...version, uses: { web_search: 0.01 } }] };
+  const speaking = { ...PRICES, versions: [{ from: '', ...version, output_audio: 100 }] };
   const unpriced = { ...PRICES, versions: [{ from: '2026-01-01', input: 5, output: null }] };
   return [
     modelOn([target('chat')], { id: 'test/chat' }),
@@ -38,6 +39,7 @@ export const modelsAt = (url: string): Model[] => {
       id: 'test/unpriced',
     }),
     modelOn([target('chat', { prices: searching })], { id: 'test/searching' }),
+    modelOn([target('chat', { prices: speaking })], { id: 'test/speaking' }),
   ];
 };
 

@@ -6,7 +6,7 @@ import { listen } from '../../local/loopback.ts';
 import { chatWire, messagesWire } from '../support/translate.ts';
 
 /** In nanos: what the provider takes for a token, by the kinds of its list. */
-const LIST = { input: 5_000, write: 6_250, read: 500, output: 25_000 };
+const LIST = { input: 5_000, write: 6_250, read: 500, output: 25_000, audio: 100_000 };
 
 /** The same as the catalog states it, in dollars a million tokens. */
 export const PRICES = {
@@ -37,6 +37,8 @@ type Order = {
   counts: number;
   /** Calls a tool, whose arguments are as many tokens. */
   tool: number;
+  /** It speaks: each token of output is 50 ms of raw audio. Chat only. */
+  speaks: boolean;
 };
 
 const orderIn = (text: string): Order => {
@@ -52,6 +54,7 @@ const orderIn = (text: string): Order => {
     closes: number('closes', 0) > 0,
     counts: number('counts', 1),
     tool: number('tool', 0),
+    speaks: number('speaks', 0) > 0,
   };
 };
 
@@ -63,7 +66,14 @@ const WORD = 'of ';
 const finishOf = (isCut: boolean, isTool: boolean, words: [string, string, string]) =>
   isCut ? words[0] : isTool ? words[1] : words[2];
 
+/** 24,000 samples a second, of two bytes each, in base64. */
+const SPOKEN = 'A'.repeat(3_200);
+
 const chatParts = (isTool: boolean) => ({
+  spoken: (tokens: number) => {
+    const delta = { audio: { data: SPOKEN.repeat(tokens) } };
+    return chatWire([{ choices: [{ index: 0, delta, finish_reason: null }] }], '');
+  },
   token: (text: string, isFirst: boolean) => {
     const call = { index: 0, function: { arguments: text } };
     const opened = {
@@ -89,6 +99,7 @@ const chatParts = (isTool: boolean) => ({
           prompt_tokens: input,
           completion_tokens: output,
           prompt_tokens_details: { cached_tokens: Math.floor(input * order.read) },
+          ...(order.speaks && { completion_tokens_details: { audio_tokens: output } }),
         },
       },
     ]),
@@ -204,7 +215,8 @@ const generate = async (
       return;
     }
     const words = wordsAt(n, asked);
-    response.write(isMessages ? messages.token(words) : chat.token(words, n === 0));
+    const said = order.speaks ? chat.spoken(Math.min(chunk, most - n)) : chat.token(words, n === 0);
+    response.write(isMessages ? messages.token(words) : said);
     bill(Math.min(chunk, most - n));
     await (order.pace > 0 ? setTimeout(order.pace) : new Promise(setImmediate));
   }
@@ -232,8 +244,9 @@ export const startMeteredProvider = async () => {
     billed += invoice.nanos;
     const bill = (tokens: number) => {
       invoice.output += tokens;
-      invoice.nanos += tokens * LIST.output;
-      billed += tokens * LIST.output;
+      const nanos = tokens * (asked.order.speaks ? LIST.audio : LIST.output);
+      invoice.nanos += nanos;
+      billed += nanos;
     };
     const isReused = used.has(request.socket);
     used.add(request.socket);

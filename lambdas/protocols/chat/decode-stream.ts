@@ -10,7 +10,7 @@ import { decodeFinishReason } from './finish-reason.ts';
 import { NAME } from './name.ts';
 import { createSum } from './sum.ts';
 import { createToolFragments } from './tool-fragments.ts';
-import { firstChoice, readUsage, withTier } from './usage.ts';
+import { createAudioCounter, firstChoice, readUsage, withTier } from './usage.ts';
 
 type Prose = 'text' | 'thinking' | 'refusal';
 
@@ -125,12 +125,14 @@ export const createChoices = (request: GenerationRequest): ChoicesReader => {
 export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const choices = createChoices(request);
   const known: Partial<Usage> = {};
+  const countAudio = createAudioCounter(known);
   let usage: Usage | undefined;
 
   const read = (chunk: Json): void => {
     // Usage comes on a separate chunk, on the last one, or cumulatively on each: the last one counts.
     const counts = readUsage(chunk);
     usage = counts ?? usage;
+    if (!usage) countAudio(chunk);
     const tier = asString(chunk.service_tier);
     if (tier !== undefined) known.serviceTier = tier;
     Object.assign(known, counts);

@@ -1,5 +1,5 @@
 import { isEmpty, omitUndefined } from '../../support/objects.ts';
-import { asArray, asCount, asRecord, type Json } from '../bytes/json.ts';
+import { asArray, asCount, asRecord, asString, type Json } from '../bytes/json.ts';
 import type { Billing, Usage } from '../generation.ts';
 import { statedNanosIn } from '../stated-cost.ts';
 
@@ -73,6 +73,26 @@ export const readUsage = (chunk: Json): Usage | undefined =>
 /** The counts with the tier that a response, or any of its chunks, states. */
 export const withTier = (usage: Usage | undefined, tier: unknown): Usage | undefined =>
   usage && typeof tier === 'string' ? { ...usage, serviceTier: tier } : usage;
+
+/** Base64 of raw audio, 48,000 bytes a second, of which vendors bill a token for every 50 ms. */
+const AUDIO_CHARACTERS_PER_TOKEN = 3_200;
+const CHARACTERS_PER_TOKEN = 4;
+
+/** Counts the audio of a chunk in `known`: the usage of a spoken response is stated at its end only. */
+export const createAudioCounter = (known: Partial<Usage>) => {
+  let [data, transcript] = [0, 0];
+  return (chunk: Json): void => {
+    for (const choice of asArray(chunk.choices)) {
+      const audio = asRecord(asRecord(asRecord(choice)?.delta)?.audio);
+      if (!audio) continue;
+      data += asString(audio.data)?.length ?? 0;
+      transcript += asString(audio.transcript)?.length ?? 0;
+      const outputAudioTokens = Math.ceil(data / AUDIO_CHARACTERS_PER_TOKEN);
+      known.outputTokens = outputAudioTokens + Math.ceil(transcript / CHARACTERS_PER_TOKEN);
+      known.billing = { outputAudioTokens };
+    }
+  };
+};
 
 /** The counts of a whole response. */
 export const usageIn = (response: Json): Usage | undefined =>
