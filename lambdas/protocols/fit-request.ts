@@ -1,21 +1,24 @@
 import { isDefault, lossesBeyond, lostThinking } from '#late/crossing';
 import { mapOnce } from '../support/memo.ts';
 import { omitUndefined } from '../support/objects.ts';
-import { asRecord, type Json } from './bytes/json.ts';
+import type { Json } from './bytes/json.ts';
 import { cacheLosses } from './cache/members.ts';
 import type { Block, DocumentBlock, GenerationRequest, Turn } from './generation.ts';
 import { instruct } from './instructions.ts';
 import { essentialBeyond, partsBeyond, without } from './ledger/extras.ts';
 import { PATHS, plain } from './ledger/paths.ts';
+import { mediaIn } from './media.ts';
 import {
-  MEDIA,
-  type Medium,
+  effortOfBudget,
+  fitEffort,
   type Profile,
   SAMPLING_FIELDS,
   type SamplingField,
 } from './profile.ts';
+import type { WireTarget } from './protocol.ts';
 import type { UpstreamProtocolName } from './protocol-name.ts';
 import { sharedLosses } from './shared-members.ts';
+import { fitSchema } from './tools/schemas.ts';
 
 /** A request that fits a target, and the caller's fields whose meaning it lost on the way. */
 export type Fitted = { request: GenerationRequest; dropped: string[] };
@@ -107,6 +110,59 @@ const fitSwitches = (request: GenerationRequest, profile: Profile): Fitted => {
   };
 };
 
+// --- effort, length and user, as chat and protocols like it state them ---
+
+/** How the caller named what is fitted here. */
+const pathOf = ({ extras: { protocol }, reasoning }: GenerationRequest): string =>
+  PATHS[protocol][reasoning?.effort === undefined ? 'thinking' : 'effort'];
+
+/** The effort that the request asks for; a budget asks for the nearest one. */
+const wantedEffort = ({ reasoning }: GenerationRequest, levels: readonly string[] | undefined) => {
+  const { mode, effort, budgetTokens } = reasoning ?? {};
+  // Upstreams have different values for "off", and reject the others' values.
+  if (mode === 'disabled') return levels?.includes('none') ? 'none' : undefined;
+  if (effort !== undefined || mode !== 'enabled' || budgetTokens === undefined) return effort;
+  return effortOfBudget(budgetTokens);
+};
+
+const offersFunctions = ({ tools = [] }: GenerationRequest): boolean =>
+  tools.some((tool) => !('native' in tool));
+
+/** Next to functions, models that think by default need the level `none`. */
+const withoutEffort = ({ effort: levels = ['none'] }: Profile): string | undefined =>
+  levels.includes('none') ? 'none' : undefined;
+
+/** Spells the effort as the target's model accepts it: a level that it has, or none. */
+export const fitReasoning = (request: GenerationRequest, profile: Profile): Fitted => {
+  const isExcluded = profile.effortWithTools === false && offersFunctions(request);
+  if (request.reasoning === undefined && !isExcluded) return { request, dropped: [] };
+  const wanted = wantedEffort(request, profile.effort);
+  const effort = isExcluded ? withoutEffort(profile) : wanted && fitEffort(wanted, profile.effort);
+  // Without the field, a model without levels does not think.
+  const isOff = wanted === 'none' && profile.effort?.length === 0;
+  // An effort means nothing next to thinking that is off.
+  const isOverruled =
+    request.reasoning?.mode === 'disabled' && request.reasoning.effort !== undefined;
+  const isSaid = (wanted === undefined || effort === wanted || isOff) && !isOverruled;
+  const { reasoning: _, ...rest } = request;
+  return {
+    request: effort === undefined ? rest : { ...rest, reasoning: { effort } },
+    dropped: isSaid ? [] : [pathOf(request)],
+  };
+};
+
+/** The vendor's limit on end-user ids. Longer ones are agents' telemetry for another vendor. */
+const MAX_USER_LENGTH = 64;
+
+export const encodeUser = ({ user }: GenerationRequest): string | undefined =>
+  user !== undefined && user.length <= MAX_USER_LENGTH ? user : undefined;
+
+/** At least 1, the protocol's minimum, and at most the model's maximum. */
+export const encodeMaxTokens = (
+  { maxTokens }: GenerationRequest,
+  { maxOutputTokens }: WireTarget,
+) => (maxTokens === undefined ? undefined : Math.max(1, Math.min(maxTokens, maxOutputTokens)));
+
 // --- tools ---
 
 const instructionFor = (name: string | undefined): string =>
@@ -128,39 +184,8 @@ const fitToolChoice = (request: GenerationRequest, { forcedTool }: Profile): Fit
   };
 };
 
-/** Members of a JSON Schema whose members are names, not keywords. */
-const MAPS = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'];
-
-/** Keywords whose members are values of the caller's. */
-const VALUES = ['default', 'const', 'enum', 'examples'];
-
 /** Those that a model answers without, too, and a validator does not read. */
 const ANNOTATIONS = ['$schema', '$id', '$comment', 'title', 'default', 'examples', 'deprecated'];
-
-/** A schema without some keywords, each of which is added to `removed`. */
-const withoutKeywords = (schema: unknown, keywords: readonly string[], removed: Set<string>) => {
-  const walk = (value: unknown): unknown => withoutKeywords(value, keywords, removed);
-  if (Array.isArray(schema)) return schema.map(walk);
-  const record = asRecord(schema);
-  if (!record) return schema;
-  for (const name of keywords) if (record[name] !== undefined) removed.add(name);
-  return Object.fromEntries(
-    Object.entries(without(record, keywords)).map(([name, value]) => {
-      const named = MAPS.includes(name) ? asRecord(value) : undefined;
-      if (!named) return [name, VALUES.includes(name) ? value : walk(value)];
-      return [
-        name,
-        Object.fromEntries(Object.entries(named).map(([key, one]) => [key, walk(one)])),
-      ];
-    }),
-  );
-};
-
-/** A schema without the keywords that the provider rejects: the model then follows the descriptions. */
-export const fitSchema = (schema: Json, { schemaWithout }: Profile, removed = new Set<string>()) =>
-  schemaWithout === undefined
-    ? schema
-    : (asRecord(withoutKeywords(schema, schemaWithout, removed)) ?? {});
 
 const fitSchemas = (request: GenerationRequest, profile: Profile): Fitted => {
   if (profile.schemaWithout === undefined || request.tools === undefined) {
@@ -180,19 +205,6 @@ const fitSchemas = (request: GenerationRequest, profile: Profile): Fitted => {
 };
 
 // --- what no other form replaces ---
-
-const mediumOf = (block: Block): Medium | undefined => {
-  if (block.type === 'image') return 'image';
-  if (block.type === 'document') return block.source.kind === 'text' ? undefined : 'pdf';
-  if (block.type !== 'native') return undefined;
-  const kind = String(block.value.type);
-  return MEDIA.find((medium) => kind.includes(medium));
-};
-
-const mediaIn = (blocks: Block[]): Medium[] =>
-  blocks.flatMap((block) =>
-    block.type === 'tool-result' ? mediaIn(block.content) : (mediumOf(block) ?? []),
-  );
 
 /** Names of the parts of a request that the model rejects, as an error lists them. */
 const partsRefused = (

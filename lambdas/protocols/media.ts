@@ -1,5 +1,6 @@
 import { invalidRequest } from '../support/errors.ts';
-import type { MediaSource } from './generation.ts';
+import type { Block, MediaSource } from './generation.ts';
+import { MEDIA, type Medium } from './profile.ts';
 
 const DATA_URL = /^data:([a-z0-9.+/-]+)(?:;[a-z0-9.+=-]+)*;base64,([A-Za-z0-9+/]+={0,2})$/i;
 const HTTP_URL = /^https?:\/\//i;
@@ -69,3 +70,17 @@ export const isPdf = (source: MediaSource): boolean =>
   source.kind === 'url'
     ? /\.pdf(?:[?#]|$)/i.test(source.url)
     : source.mediaType === 'application/pdf';
+
+const mediumOf = (block: Block): Medium | undefined => {
+  if (block.type === 'image') return 'image';
+  if (block.type === 'document') return block.source.kind === 'text' ? undefined : 'pdf';
+  if (block.type !== 'native') return undefined;
+  const kind = String(block.value.type);
+  return MEDIA.find((medium) => kind.includes(medium));
+};
+
+/** The media in blocks and in results, which a model may not accept. */
+export const mediaIn = (blocks: Block[]): Medium[] =>
+  blocks.flatMap((block) =>
+    block.type === 'tool-result' ? mediaIn(block.content) : (mediumOf(block) ?? []),
+  );

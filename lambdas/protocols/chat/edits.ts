@@ -3,7 +3,7 @@ import { mapOnce } from '../../support/memo.ts';
 import { inside, insideEach, setMembers, withoutNulls } from '../bytes/edits.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
-import { encodeMaxTokens, encodeUser } from '../fit-effort.ts';
+import { encodeMaxTokens, encodeUser } from '../fit-request.ts';
 import { billingEdits, instructionEdits } from '../instructions.ts';
 import { EARLIER_THINKING } from '../profile.ts';
 import { type Context, createEditsOf, idEdits, repairEdits } from '../request-edits.ts';

@@ -2,13 +2,12 @@ import { mapOnce } from '../../support/memo.ts';
 import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import { parseWire } from '../../support/schema.ts';
 import { asRecord, listOf } from '../bytes/json.ts';
-import { fitReasoning } from '../fit-effort.ts';
 import {
   createCannotSay,
   type Fitted,
   fitBy,
+  fitReasoning,
   fitRequest,
-  fitSchema,
   lossesOn,
 } from '../fit-request.ts';
 import type { Block, GenerationRequest, ToolCallBlock, Turn } from '../generation.ts';
@@ -19,7 +18,7 @@ import type { HeaderMap, WireTarget } from '../protocol.ts';
 import { decodeResponseFormat } from '../response-format.ts';
 import { readCarriedId } from '../tools/carried-ids.ts';
 import { fitCustomTools } from '../tools/custom.ts';
-import { isStrictSchema } from '../tools/strict-schema.ts';
+import { fitSchema, isStrictSchema } from '../tools/schemas.ts';
 import { joinRuns, leadOf } from '../turn-runs.ts';
 import { decodeContent } from './content.ts';
 import { decodeFunctionCall, decodeFunctionResult, MARK } from './functions.ts';

@@ -5,7 +5,7 @@ import type { GenerationRequest, NativeTool, TextInput, Tool, ToolChoice } from 
 import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';
 import { customTool, hasCustomTool } from '../tools/custom.ts';
 import { fittingToolName } from '../tools/names.ts';
-import { isStrictSchema } from '../tools/strict-schema.ts';
+import { isStrictSchema } from '../tools/schemas.ts';
 import { asTool, asToolChoice, encodeFunctions, usesFunctions } from './functions.ts';
 import { NAME } from './name.ts';
 import type { ChatRequest, WireTool, WireToolChoice } from './wire.ts';

@@ -1,8 +1,14 @@
 import { lossesBeyond } from '#late/crossing';
 import { omitUndefined } from '../../support/objects.ts';
 import { asArray, asRecord, type Json } from '../bytes/json.ts';
-import { encodeMaxTokens, fitReasoning } from '../fit-effort.ts';
-import { createCannotSay, type Fitted, fitBy, fitRequest, fitSchema } from '../fit-request.ts';
+import {
+  createCannotSay,
+  encodeMaxTokens,
+  type Fitted,
+  fitBy,
+  fitReasoning,
+  fitRequest,
+} from '../fit-request.ts';
 import type { GenerationRequest, Tool, ToolChoice } from '../generation.ts';
 import { reminderOf } from '../instructions.ts';
 import { budgetOfEffort, type Profile } from '../profile.ts';
@@ -10,6 +16,7 @@ import type { WireTarget } from '../protocol.ts';
 import { sharedFor } from '../shared-members.ts';
 import { fitCustomTools } from '../tools/custom.ts';
 import { fittingToolName } from '../tools/names.ts';
+import { fitSchema } from '../tools/schemas.ts';
 import { audioIn, encodeContents } from './encode-contents.ts';
 import { NAME } from './name.ts';
 

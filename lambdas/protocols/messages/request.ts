@@ -3,20 +3,14 @@ import { invalidRequest } from '../../support/errors.ts';
 import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import { parseWire } from '../../support/schema.ts';
 import { type Json, listOf } from '../bytes/json.ts';
-import {
-  createCannotSay,
-  type Fitted,
-  fitBy,
-  fitRequest,
-  fitSchema,
-  lossesOn,
-} from '../fit-request.ts';
+import { createCannotSay, type Fitted, fitBy, fitRequest, lossesOn } from '../fit-request.ts';
 import type { DocumentBlock, GenerationRequest, Reasoning, ThinkingBlock } from '../generation.ts';
 import { extraFieldsFor, makeExtras, without } from '../ledger/extras.ts';
 import { isPdf } from '../media.ts';
 import type { CallerHeaders, WireTarget } from '../protocol.ts';
 import { sharedIn } from '../shared-members.ts';
 import { lostGrammar } from '../tools/custom.ts';
+import { fitSchema } from '../tools/schemas.ts';
 import { fitThinking } from './fit-thinking.ts';
 import { BETA_HEADER, callerHeaders, losesBeta, withCallerBetas } from './headers.ts';
 import { NAME } from './name.ts';

@@ -1,11 +1,11 @@
 import { insideEach, setMembers } from '../bytes/edits.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
-import { fitSchema } from '../fit-request.ts';
 import type { WireTarget } from '../protocol.ts';
 import { type Context, createEditsOf, idEdits } from '../request-edits.ts';
 import { ownSignature } from '../thinking/origin.ts';
 import { openThinking } from '../thinking/sealed.ts';
+import { fitSchema } from '../tools/schemas.ts';
 import { fitTo, instructionItems, mayReason, SEALED } from './encode-request.ts';
 import { NAME } from './name.ts';
 

@@ -3,13 +3,14 @@ import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import { withEdits } from '../bytes/edits.ts';
 import { asArray, asRecord, type Json } from '../bytes/json.ts';
 import { knownFields, rejectedMembers, sessionKey } from '../cache/members.ts';
-import { encodeMaxTokens, encodeUser, fitReasoning } from '../fit-effort.ts';
 import {
   createCannotSay,
+  encodeMaxTokens,
+  encodeUser,
   type Fitted,
   fitBy,
+  fitReasoning,
   fitRequest,
-  fitSchema,
   lossesOn,
 } from '../fit-request.ts';
 import type { GenerationRequest, ResponseFormat, TextInput, Tool } from '../generation.ts';
@@ -20,7 +21,7 @@ import type { WireTarget } from '../protocol.ts';
 import { sharedFor } from '../shared-members.ts';
 import { fitCustomTools, hasCustomTool } from '../tools/custom.ts';
 import { fittingToolName } from '../tools/names.ts';
-import { isStrictSchema } from '../tools/strict-schema.ts';
+import { fitSchema, isStrictSchema } from '../tools/schemas.ts';
 import { encodeInput } from './encode-items.ts';
 import { NAME } from './name.ts';
 
