@@ -21,9 +21,8 @@ const thinks = (form: ThinkingForm): boolean => THINKING_ON.includes(form);
 const formsWithout = (forms: readonly ThinkingForm[], rejected: ThinkingForm[]) => {
   const isLeft = (form: ThinkingForm) => !rejected.includes(form);
   const left = forms.filter(isLeft);
-  return left.some(thinks) || !rejected.some(thinks)
-    ? left
-    : [...THINKING_ON.filter(isLeft), ...left];
+  if (left.some(thinks) || !rejected.some(thinks)) return left;
+  return [...THINKING_ON.filter(isLeft), ...left];
 };
 
 /** Models without the adaptive form accept no effort, but for one, and a budget asks that one for the same. */
