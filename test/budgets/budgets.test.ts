@@ -189,6 +189,20 @@ describe('a budget of a project', () => {
     expect(failure).toMatchObject({ status: 402, code: 'budget_too_small' });
   });
 
+  test('a budget leases images at the price that its target has for them', async () => {
+    const { key } = await underBudget(0.1);
+    const url = 'https://example.com/a.png';
+    const ask = (content: object[]) =>
+      lab.ask({
+        ...{ key, route: ROUTES[0], model: 'test/seeing', maxTokens: 100 },
+        members: { messages: [{ role: 'user', content }] },
+      });
+    const text = { type: 'text', text: 'some words of text' };
+    expect((await read(await ask([text]))).status).toBe(200);
+    const failure = await failureOf(await ask([text, { type: 'image_url', image_url: { url } }]));
+    expect(failure).toMatchObject({ status: 402, code: 'budget_too_small' });
+  });
+
   test('a budget is shared by the keys of the project, and a new key is under it', async () => {
     const { id, keys, path } = await underBudget(0.06, 3);
     const created = await lab.admin(`/projects/${id}/keys`, { plan: 'plan' });

@@ -24,6 +24,7 @@ export const modelsAt = (url: string): Model[] => {
   const [version] = PRICES.versions;
   const searching = { ...PRICES, versions: [{ from: '', ...version, uses: { web_search: 0.01 } }] };
   const speaking = { ...PRICES, versions: [{ from: '', ...version, output_audio: 100 }] };
+  const seeing = { ...PRICES, versions: [{ from: '', ...version, input_image: 500 }] };
   const unpriced = { ...PRICES, versions: [{ from: '2026-01-01', input: 5, output: null }] };
   return [
     modelOn([target('chat')], { id: 'test/chat' }),
@@ -40,6 +41,7 @@ export const modelsAt = (url: string): Model[] => {
     }),
     modelOn([target('chat', { prices: searching })], { id: 'test/searching' }),
     modelOn([target('chat', { prices: speaking })], { id: 'test/speaking' }),
+    modelOn([target('chat', { prices: seeing })], { id: 'test/seeing', vision: true }),
   ];
 };
 
