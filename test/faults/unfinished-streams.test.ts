@@ -2,14 +2,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 import { CALLER_PROTOCOLS, UPSTREAM_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 import type { LocalRouter } from '../../local/start.ts';
+import { askHello } from '../support/ask-hello.ts';
 import {
   type GenerationUpstream,
   startGenerationUpstream,
 } from '../support/generation-upstream.ts';
 import { CANARIES } from '../support/leak-watch.ts';
-import { post, startWatched } from '../support/local.ts';
+import { startWatched } from '../support/local.ts';
 import { aloneAndWithNext } from '../support/models.ts';
-import { conversationOf, PATHS } from '../support/request-forms.ts';
 import { helloAt } from '../support/strict-upstream/vendors.ts';
 
 const WORDS = 'the engine has stopped';
@@ -92,18 +92,8 @@ const Attempts = z.object({
   attempts: z.array(z.looseObject({ error: z.string().optional(), reason: z.string().optional() })),
 });
 
-const ask = async ({ caller, model, stream }: (typeof rows)[number], vendor: string) => {
-  const response = await post(router, PATHS[caller], {
-    ...{ model: `${vendor}/${model}`, stream },
-    ...conversationOf(caller, [{ role: 'user', content: 'say hello' }], 100),
-  });
-  const text = await response.text();
-  const headers = { authorization: `Bearer ${router.key}` };
-  const id = response.headers.get('x-request-id') ?? '';
-  const kept = await fetch(`${router.baseUrl}/admin/requests/${id}`, { headers });
-  const { attempts } = Attempts.parse(await kept.json());
-  return { status: response.status, text, attempts };
-};
+const ask = (row: (typeof rows)[number], vendor: string) =>
+  askHello(router, { ...row, model: `${vendor}/${row.model}` }, Attempts);
 
 test.each(rows)(
   'the last message of a stream without an end is its reason: $form $place, of $protocol for $caller',

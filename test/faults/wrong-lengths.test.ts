@@ -5,10 +5,11 @@ import * as z from 'zod';
 import { CALLER_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 import { listen } from '../../local/loopback.ts';
 import type { LocalRouter } from '../../local/start.ts';
+import { askHello } from '../support/ask-hello.ts';
 import { CANARIES } from '../support/leak-watch.ts';
 import { post, startWatched } from '../support/local.ts';
 import { aloneAndWithNext } from '../support/models.ts';
-import { conversationOf, PATHS } from '../support/request-forms.ts';
+import { PATHS } from '../support/request-forms.ts';
 import { helloAt, VENDORS, wireAt } from '../support/strict-upstream/vendors.ts';
 import { WIRES } from '../support/wires.ts';
 
@@ -101,17 +102,8 @@ afterAll(async () => {
 
 const Kept = z.object({ charged: z.boolean() });
 
-const ask = async ({ caller, model }: (typeof rows)[number], vendor: string, stream: boolean) => {
-  const response = await post(router, PATHS[caller], {
-    ...{ model: `${vendor}/${model}`, stream },
-    ...conversationOf(caller, [{ role: 'user', content: 'say hello' }], 100),
-  });
-  const text = await response.text();
-  const headers = { authorization: `Bearer ${router.key}` };
-  const id = response.headers.get('x-request-id') ?? '';
-  const kept = await fetch(`${router.baseUrl}/admin/requests/${id}`, { headers });
-  return { status: response.status, text, ...Kept.parse(await kept.json()) };
-};
+const ask = (row: (typeof rows)[number], vendor: string, stream: boolean) =>
+  askHello(router, { ...row, model: `${vendor}/${row.model}`, stream }, Kept);
 
 test.each(rows)(
   'a $kind response of $protocol with a content-length $form reaches $caller whole and charged, or as an error that costs no unit',
