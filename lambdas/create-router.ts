@@ -30,7 +30,7 @@ import { createLessons } from './routing/lessons.ts';
 import { createStateEndpoints } from './state/endpoints.ts';
 import type { StateMode } from './stores/plan-store.ts';
 import type { RouterStores } from './stores/router-stores.ts';
-import { atFirstCall } from './support/at-first-call.ts';
+import { atFirstCall, once } from './support/at-first-call.ts';
 import { type Clock, DAY_MS } from './support/clock.ts';
 import type { RandomBytes } from './support/ids.ts';
 import type { Log } from './support/log.ts';
@@ -110,10 +110,7 @@ export const createRouter = ({
   passesTraceparent,
   readWhoKey,
 }: RouterParts): Router => {
-  const report = atFirstCall(() => {
-    const created = createReport({ store: thresholds, budgets, announce, clock, log });
-    return () => created;
-  });
+  const report = once(() => createReport({ store: thresholds, budgets, announce, clock, log }));
   const meter = createMeter({ store: meters, clock, log, report });
   const breaker = createBreaker({ store: breakers, upstream, clock, randomBytes, log });
   const lessons = createLessons({ store: lessonStore, clock, log });

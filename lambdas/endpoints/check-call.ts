@@ -18,6 +18,7 @@ import type { Calibrations } from '../routing/calibrations.ts';
 import { type Ordered, orderTargets } from '../routing/order-targets.ts';
 import type { Prefer, Preferred } from '../routing/preference.ts';
 import type { Choice } from '../stores/record-store.ts';
+import { once } from '../support/at-first-call.ts';
 import { invalidRequest } from '../support/errors.ts';
 import type { Call } from './endpoint.ts';
 import { type Attribution, attributionOf, sessionNamed } from './who.ts';
@@ -183,14 +184,6 @@ export type CheckedCall = {
   prompt: Prompt;
   /** The instant of the unit's reservation, in ms: of an earlier attempt too, whose unit is used again. */
   reservedAt?: number;
-};
-
-const once = <Value>(compute: () => Value): (() => Value) => {
-  let value: Value | undefined;
-  return () => {
-    value ??= compute();
-    return value;
-  };
 };
 
 export type CheckDeps = {

@@ -8,7 +8,7 @@ import type {
 import { StoreThrottled } from '../stores/store-unavailable.ts';
 import { type Clock, pause, withTimeout } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
-import type { Limits } from './limits.ts';
+import type { LimitReached, Limits } from './limits.ts';
 import type { Reaper } from './quota-usage.ts';
 
 /**
@@ -40,7 +40,7 @@ export type Admission = {
 /** Announces what a charged unit has reached, and a budget that denies (thresholds.ts). Never throws. */
 export type Report = {
   charged(caller: Caller, admission: Admission): Promise<void>;
-  denied(caller: Caller, error: unknown): Promise<void>;
+  denied(caller: Caller, error: LimitReached): Promise<void>;
 };
 
 type SettlementParts = {

@@ -6,7 +6,7 @@ import type { Log } from '../support/log.ts';
 import { createLruCache } from '../support/memo.ts';
 import { dollarsOf } from '../support/public-usage.ts';
 import type { Admission, Report } from './admission.ts';
-import { LimitReached, resetOfBudget } from './limits.ts';
+import { type LimitReached, resetOfBudget } from './limits.ts';
 
 /** The detail of an event: a key's use of its quota reached a share of it. */
 type ThresholdReached = {
@@ -150,9 +150,8 @@ export const createReport = (parts: Parts): Report => {
       for (const view of admission.limits.budgets ?? []) await reportBudget(caller, view);
     },
     /** A budget that denies a request as it is spent: it may never be spent to the last cent. */
-    denied: async (caller: Caller, error: unknown): Promise<void> => {
-      const isSpent = error instanceof LimitReached && error.code === 'budget_exceeded';
-      const [view] = (isSpent && error.limits.budgets) || [];
+    denied: async (caller: Caller, { code, limits }: LimitReached): Promise<void> => {
+      const [view] = (code === 'budget_exceeded' && limits.budgets) || [];
       if (!view) return;
       const { hold, max, left } = view;
       const reached = {
