@@ -52,7 +52,7 @@ type Close = {
   projectId: string;
   /** The last closed day. */
   closedUntil: string;
-  /** The closed periods of the months that had an open day. */
+  /** The closed periods of each month that was compared. */
   reconciled: readonly Reconciled[];
 };
 

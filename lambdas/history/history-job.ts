@@ -14,6 +14,8 @@ export const LATE_MS = 3 * HOUR_MS;
 /** Differences that a few killed processes explain are no alarm. */
 const MIN_DIFFERENCE = 3;
 const MAX_SHARE = 0.001;
+/** Covers a meter that could not be read when the month ended; operators see its last days. */
+const COMPARED_MS = 7 * DAY_MS;
 
 /** After every key. */
 const ALL_KEYS = '~';
@@ -68,7 +70,8 @@ export const createHistoryJob = (parts: HistoryParts): HistoryJob => {
     const { days, next, isComplete } = await foldDays(parts, fold);
     const reconciled: Reconciled[] = [];
     if (isComplete) {
-      for (const month of monthsBetween(days[0] ?? dayOf(now), dayOf(now))) {
+      const [from = ''] = [dayOf(now - COMPARED_MS), ...days].toSorted();
+      for (const month of monthsBetween(from, dayOf(now))) {
         reconciled.push(...(await compareMonth(parts, project.id, month)));
       }
       // Before the rows that correct it: what they hold is not reported again.

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createHistoryJob } from '../../lambdas/history/history-job.ts';
+import { WHOLE } from '../../lambdas/history/share.ts';
 import type { HistoryStore } from '../../lambdas/stores/history-store.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { createLog } from '../../lambdas/support/log.ts';
@@ -9,6 +10,8 @@ import { createManualClock } from '../support/manual-clock.ts';
 
 const HOUR = 3_600_000;
 const START = Date.parse('2026-11-04T00:25:00Z');
+/** All days of November are closed. */
+const NEXT_MONTH = Date.parse('2026-12-01T03:25:00Z');
 
 /** A project whose meter counts units that no record shows, as after an outage of the records table. */
 const startProject = async (history: (store: HistoryStore) => HistoryStore = (store) => store) => {
@@ -32,6 +35,7 @@ const startProject = async (history: (store: HistoryStore) => HistoryStore = (st
         clock.advance(HOUR);
       }
     },
+    setNow: clock.set,
     differences: () => lines.filter(({ event }) => event === 'history_differs'),
     events: () => lines.map(({ event }) => event),
   };
@@ -61,6 +65,26 @@ test('a difference whose correction could not be written is reported again', asy
   isDown = false;
   await runHourly(3);
   expect(differences()).toHaveLength(2);
+});
+
+test('a meter that is read for the first time six days after its month is compared with that month', async () => {
+  const { job, lose, runHourly, setNow, differences } = await startProject();
+  setNow(NEXT_MONTH);
+  await runHourly(6 * 24);
+  await lose('2026-11-30', 10);
+  await runHourly(2);
+  expect(differences()).toMatchObject([{ projectId: 'acme', units: 10, difference: 10 }]);
+  const { reconciled } = await job.reconcile('acme', WHOLE);
+  expect(reconciled).toMatchObject([{ period: '2026-11-30', used: 10, corrected: 10 }]);
+});
+
+test('a reconciliation on the first day of a month has the periods of the day before', async () => {
+  const { job, lose, runHourly, setNow } = await startProject();
+  await lose('2026-11-30', 1);
+  setNow(NEXT_MONTH);
+  await runHourly(20);
+  const { reconciled } = await job.reconcile('acme', WHOLE);
+  expect(reconciled).toMatchObject([{ period: '2026-11-30', used: 1 }]);
 });
 
 test('two units without a record are reported by no run', async () => {
