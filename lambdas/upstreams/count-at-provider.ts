@@ -72,7 +72,7 @@ export const createCountAtProvider = (parts: {
     try {
       const response = await sent.response;
       if (response.status !== 200) return undefined;
-      const count = counter.decodeResponse(JSON.parse(await readShortBody(response.chunks)));
+      const count = counter.decodeResponse(JSON.parse(await readShortBody(response.chunks, clock)));
       sent.complete();
       return count;
     } finally {

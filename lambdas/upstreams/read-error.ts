@@ -7,6 +7,7 @@ import { readTexts } from '../protocols/rejections/provider-text.ts';
 import { BILLING_LINE, differenceIn } from '../protocols/rejections/read-difference.ts';
 import { type Confidential, cleanReason } from '../protocols/rejections/reason.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
+import type { Clock } from '../support/clock.ts';
 import { NUMBER, retryAfterSeconds } from '../support/retry-after.ts';
 import { type Chunks, readShortBody } from './response-body.ts';
 
@@ -81,7 +82,7 @@ const REDIRECTS = [301, 302, 303, 307, 308];
 const REJECTED = [400, 422];
 
 export type ErrorContext = {
-  now: number;
+  clock: Clock;
   limits: ProviderLimit[] | undefined;
   credentialVersion: string;
   confidential: Confidential;
@@ -91,12 +92,12 @@ export type ErrorContext = {
 export const readError = async (
   { status: stated, headers }: ResponseHead,
   chunks: Chunks,
-  { now, limits, credentialVersion, confidential }: ErrorContext,
+  { clock, limits, credentialVersion, confidential }: ErrorContext,
 ): Promise<UpstreamError> => {
   if (REDIRECTS.includes(stated)) {
     return new UpstreamError('redirect', 'the upstream redirects', { status: stated });
   }
-  const body = await readShortBody(chunks);
+  const body = await readShortBody(chunks, clock);
   const status = statusOf(stated, body);
   const { words, param, paths, ...meaning } = interpretErrorBody(status, body);
   const isNamed = param === undefined || words?.includes(param);
@@ -114,7 +115,7 @@ export const readError = async (
       : undefined,
     reason: reasonOf(words, confidential),
     retryAfterSeconds: retryAfterOf(headers, {
-      ...{ inBody: meaning.retryAfterSeconds, now },
+      ...{ inBody: meaning.retryAfterSeconds, now: clock.now() },
       limits: status === 429 ? limits : undefined,
     }),
   });

@@ -178,18 +178,31 @@ export const createResponseBody = ({ pause, resume, clock, expire }: Connection)
 /** Enough to classify an error. */
 const MAX_SHORT_BYTES = 64 * 1024;
 
-/** Returns the first 64 KB of a body, as text; of one whose connection breaks what came of it. @throws UpstreamError at the end of the call */
-export const readShortBody = async (chunks: Chunks): Promise<string> => {
+/** For the rest of a body whose status alone tells what to do next. */
+const SHORT_BODY_MS = 5_000;
+
+/**
+ * Returns the first 64 KB of a body, as text; of one that stalls or whose connection breaks what came of it.
+ * @throws UpstreamError at the end of the call
+ */
+export const readShortBody = async (chunks: Chunks, clock: Clock): Promise<string> => {
   const parts: Uint8Array[] = [];
   let size = 0;
-  while (size < MAX_SHORT_BYTES) {
-    const { value } = await chunks.next().catch((error) => {
-      if (error instanceof UpstreamError) throw error;
-      return DONE;
-    });
-    if (!value) break;
-    parts.push(value);
-    size += value.byteLength;
+  const late = Promise.withResolvers<typeof DONE>();
+  const cancelLate = clock.after(SHORT_BODY_MS, () => late.resolve(DONE));
+  try {
+    while (size < MAX_SHORT_BYTES) {
+      const next = chunks.next().catch((error) => {
+        if (error instanceof UpstreamError) throw error;
+        return DONE;
+      });
+      const { value } = await Promise.race([next, late.promise]);
+      if (!value) break;
+      parts.push(value);
+      size += value.byteLength;
+    }
+  } finally {
+    cancelLate();
   }
   return Buffer.concat(parts).toString('utf8', 0, MAX_SHORT_BYTES);
 };

@@ -231,7 +231,7 @@ export const createSend = ({ role, clock }: { role: RoleSigner; clock: Clock }) 
       if (limits && call.heard) call.heard.limits = limits;
       if (status < 200 || status > 299) {
         const error = await readError(response, response.chunks, {
-          ...{ now: clock.now(), limits, credentialVersion },
+          ...{ clock, limits, credentialVersion },
           confidential: confidential(),
         });
         if (!credential && isRefusal(error)) role.rejected(response.headers.date, request.now);

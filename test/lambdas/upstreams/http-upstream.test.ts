@@ -137,6 +137,23 @@ describe('silence', () => {
     await expectNothingLeft();
   });
 
+  test.each([400, 429, 500])(
+    'an error %s whose body stalls has the class and the reason of what came within five seconds',
+    async (status) => {
+      const server = await startMisbehaving((response) => {
+        response.writeHead(status, { 'content-length': 1_000, 'retry-after': '7' });
+        response.write('{"error":{"message":"no such voice"}}');
+      });
+      const { open, clock, expectNothingLeft } = setUp(server.url);
+      const fault = upstreamErrorOf(open());
+      await expect.poll(() => clock.waits()).toContain(5_000);
+      clock.advance(5_000);
+      expect(await fault).toMatchObject({ status, retryAfterSeconds: 7, reason: 'no such voice' });
+      await expect.poll(() => server.sockets.size).toBe(0);
+      await expectNothingLeft();
+    },
+  );
+
   test("the silence of a slow reader does not count as the upstream's", async () => {
     const read = Promise.withResolvers<void>();
     const server = await startMisbehaving(async (response) => {
