@@ -251,6 +251,8 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
       id: 'local',
       createdAt: clock.now(),
     });
+    // The last records of an earlier process may have expired: a minute later they are deleted.
+    if (!isNew) fresh.change();
     const key = isNew ? await createKey({ plan: { id: 'local', ...options.plan } }) : '';
     const handler = withAdmin({ router, admin, inFlight, fresh });
     const port = options.port ?? 0;

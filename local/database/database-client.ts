@@ -6,7 +6,7 @@ import {
   type DynamoOperation,
   type Item,
 } from '../../lambdas/stores/dynamo/dynamo-client.ts';
-import { type Clock, HOUR_MS } from '../../lambdas/support/clock.ts';
+import { type Clock, HOUR_MS, MINUTE_MS } from '../../lambdas/support/clock.ts';
 import { PARTITION_KEY, SORT_KEY } from '../../lambdas/tables.ts';
 import {
   DatabaseError,
@@ -98,6 +98,7 @@ export const createDatabaseClient = (database: ItemDatabase, clock: Clock): Dyna
     void Promise.resolve(database.expire(clock.now())).catch(() => undefined);
     cancel = clock.after(HOUR_MS, expire);
   };
-  cancel = clock.after(HOUR_MS, expire);
+  // Sooner than an hour: many processes do not run for that long.
+  cancel = clock.after(MINUTE_MS, expire);
   return { call: (operation, input) => calls[operation](input), clock, destroy: () => cancel?.() };
 };
