@@ -87,13 +87,13 @@ export const billOf = (used: Used, { model, startedAt, ...parts }: BillParts): B
     return { ...NOTHING, cost: withRepeats(NOTHING.cost, used), isEstimated: true };
   }
   const usage = completeUsage(latestUsage(used), used, () => parts.estimateInput(target));
-  const billed = { ...usage, ...usage.billing };
+  const cost = costOf({ ...usage, ...usage.billing }, pricesOf(model, target), startedAt);
   return {
     usage,
-    cost: withRepeats(costOf(billed, pricesOf(model, target), startedAt), used),
+    cost: withRepeats(cost, used),
     isEstimated:
       repeatedNanos !== undefined ||
-      (billed.statedNanos === undefined && !(isFinal && isCounted(reported))),
+      (cost.source !== 'stated' && !(isFinal && isCounted(reported))),
   };
 };
 

@@ -166,15 +166,19 @@ const nameOf = (version: PriceVersion, factor: number | undefined): string => {
   return known;
 };
 
+/** A gateway states a cost of zero for models that it has no price of, too: for output that has one it states nothing. */
+const statedIn = ({ statedNanos, outputTokens }: Billed, { output }: PriceVersion) =>
+  statedNanos === 0 && outputTokens > 0 && output ? undefined : statedNanos;
+
 /**
  * Cost of what an upstream bills for a request that began at an instant (ms). What the provider states itself counts; else the
  * catalog's prices of that day. Rounded once, half up: kinds are differences of rounded sums, and so add up to the whole.
  */
 export const costOf = (billed: Billed, prices: Prices, startedAt: number): Cost => {
-  const { statedNanos } = billed;
-  if (statedNanos !== undefined) return { nanos: statedNanos, source: 'stated', incomplete: [] };
   const { factor = 1 } = prices;
   const version = versionOn(prices, dayOf(startedAt));
+  const stated = statedIn(billed, version);
+  if (stated !== undefined) return { nanos: stated, source: 'stated', incomplete: [] };
   const incomplete: string[] = [];
   const ofTokens = factor * factorOf(billed, version, incomplete);
   const lines = [

@@ -427,6 +427,23 @@ const CASES: Case[] = [
     source: 'stated',
   },
   {
+    name: 'a cost of zero that a gateway states for output with a price',
+    protocol: 'chat',
+    billing: { usage: { prompt_tokens: 1_000, completion_tokens: 500, cost: 0 } },
+    usd: 0.0175,
+  },
+  {
+    name: 'a response that breaks off after running counts with a cost of zero',
+    protocol: 'chat',
+    billing: {
+      first: { prompt_tokens: 50_100, completion_tokens: 1, cost: 0 },
+      running: { prompt_tokens: 50_100, completion_tokens: 600, cost: 0 },
+      ending: 'reset',
+    },
+    usd: 0.2505 + 0.015,
+    source: 'estimated',
+  },
+  {
     name: 'a cost that the provider states in ticks',
     protocol: 'chat',
     billing: {
