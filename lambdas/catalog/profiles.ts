@@ -14,6 +14,11 @@ import {
  * (docs/providers.md#profiles). The name is that of the first model of a generation.
  */
 const MARKED = { cacheMarks: '5m' } as const;
+/**
+ * Their templates put later system turns before the conversation, which changes the prefix in the provider's cache (DeepSeek),
+ * or leave them out (gpt-oss).
+ */
+const LEADING = { systemTurns: 'leading' } as const;
 /** Also served on messages, by others than the vendor of the line. */
 const UNBILLED = { billingLine: false };
 const EARLY_CLAUDE: Profile = {
@@ -114,15 +119,16 @@ export const PRESETS = {
     effortWithTools: false,
     cacheFields: [...OPENAI.cacheFields, 'prompt_cache_options', 'prompt_cache_breakpoint'],
   },
-  'gpt-oss': { effort: ['low', 'medium', 'high'] },
-  deepseek: { ...UNBILLED, reasoningHistory: 'required' },
+  'gpt-oss': { ...LEADING, effort: ['low', 'medium', 'high'] },
+  deepseek: { ...UNBILLED, ...LEADING, reasoningHistory: 'required' },
   'glm-5.3': {
     ...UNBILLED,
+    ...LEADING,
     effort: ['low', 'high', 'max'],
     forcedTool: false,
     sampling: ['temperature', 'top_p'],
   },
-  groq: { ...GROQ, effort: ['low', 'medium', 'high'] },
+  groq: { ...GROQ, ...LEADING, effort: ['low', 'medium', 'high'] },
   'groq-qwen': { ...GROQ, effort: ['none', 'default'] },
   'kimi-k2.5': KIMI,
   'kimi-k3': { ...KIMI, effort: ['low', 'high', 'max'] },

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { PRESETS } from '../../lambdas/catalog/profiles.ts';
 import { billedInput, GPT_5_6, unmarkedInput } from '../support/caching-provider/bill.ts';
 import { sample } from '../support/seeds.ts';
 import { MODEL, play, playDirect, recorded, startStage } from '../support/sessions/play.ts';
@@ -75,3 +76,35 @@ describe('the billed input of a session through the router', () => {
     },
   );
 });
+
+/** An agent's steps, each with a result of a tool and a reminder by the system, as Claude Code's since its version 2.1. */
+const remindedSteps = (count: number) => {
+  const messages: object[] = [{ role: 'user', content: 'task '.repeat(4_000) }];
+  return Array.from({ length: count }, (_, step) => {
+    const id = `toolu_${step}`;
+    if (step > 0) {
+      const left = 200_000 - step * 2_000;
+      messages.push(
+        { role: 'assistant', content: [{ type: 'tool_use', id, name: 'read', input: { step } }] },
+        {
+          role: 'user',
+          content: [{ type: 'tool_result', tool_use_id: id, content: `line ${step} `.repeat(400) }],
+        },
+        { role: 'system', content: `<total_tokens>${left} tokens left</total_tokens>` },
+      );
+    }
+    const tools = [{ name: 'read', input_schema: { type: 'object' } }];
+    return { headers: {}, body: { model: MODEL, max_tokens: 100, tools, messages: [...messages] } };
+  });
+};
+
+test.each(['deepseek', 'glm-5.3', 'gpt-oss', 'groq'] as const)(
+  'an agent with a reminder by the system in each step reads its history from the cache of a provider that puts system messages first, with the preset %s',
+  async (preset) => {
+    const targets = [{ upstream: 'vendor', model: 'open', profile: PRESETS[preset] }];
+    const stage = await startStage({ wire: 'chat', hoistsSystem: true, targets });
+    await play(stage, { path: '/v1/messages', requests: remindedSteps(12) });
+    const [, ...later] = logOf(stage);
+    for (const { read, fresh } of later) expect(read / (read + fresh)).toBeGreaterThan(0.7);
+  },
+);

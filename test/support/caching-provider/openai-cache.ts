@@ -18,15 +18,23 @@ const MINUTE_MS = 60_000;
 const IN_MEMORY_MS = 300_000;
 const EXTENDED_MS = 86_400_000;
 
+const isSystem = (turn: Raw): boolean => textOf(memberOf(turn, 'role')) === 'system';
+
+/** As the template of DeepSeek V3 and R1 in their repositories, which collects them before the conversation. */
+const systemFirst = (turns: Raw[]): Raw[] => [
+  ...turns.filter(isSystem),
+  ...turns.filter((turn) => !isSystem(turn)),
+];
+
 /** What the model reads, in its order. */
-const promptOf = (body: Raw): string => {
+const promptOf = (body: Raw, hoistsSystem: boolean): string => {
+  const turns = itemsOf(memberOf(body, 'messages'));
   const parts = ['model', 'tools', 'response_format'].map((name) => {
     const value = memberOf(body, name);
     return value === undefined ? '' : writeRaw(value);
   });
-  return [...parts, ...itemsOf(memberOf(body, 'messages')).map((turn) => writeRaw(turn))].join(
-    '\n',
-  );
+  const read = hoistsSystem ? systemFirst(turns) : turns;
+  return [...parts, ...read.map((turn) => writeRaw(turn))].join('\n');
 };
 
 /** The hash of each prefix that may be stored, shortest first. */
@@ -42,7 +50,7 @@ const prefixesOf = (prompt: string): { tokens: number; hash: string }[] => {
   return prefixes;
 };
 
-export const createOpenAiCache = (): CacheRules => {
+export const createOpenAiCache = (hoistsSystem = false): CacheRules => {
   /** When an entry expires, by account, machine and hash. */
   const entries = new Map<string, number>();
   /** When the latest requests came, by account, prefix and key. */
@@ -57,7 +65,7 @@ export const createOpenAiCache = (): CacheRules => {
 
   const open = (text: string, account: string, now: number): Opening => {
     const body = parseRaw(text);
-    const prompt = promptOf(body);
+    const prompt = promptOf(body, hoistsSystem);
     const machine = machineOf(
       prompt,
       textOf(memberOf(body, 'prompt_cache_key')) ?? '',

@@ -66,6 +66,8 @@ export type StageOptions = {
   wire: Wire;
   /** On chat: GPT-5.6 and its breakpoints. */
   hasBreakpoints?: boolean;
+  /** On chat: the model reads all system messages before the conversation. */
+  hoistsSystem?: boolean;
   cache?: AnthropicOptions;
   /** Routers that share their tables. */
   routers?: number;
@@ -75,9 +77,9 @@ export type StageOptions = {
   answer?: (index: number) => Said;
 };
 
-const createCache = ({ wire, hasBreakpoints, cache }: StageOptions) => {
+const createCache = ({ wire, hasBreakpoints, hoistsSystem, cache }: StageOptions) => {
   if (hasBreakpoints) return createBreakpointCache();
-  return wire === 'chat' ? createOpenAiCache() : createAnthropicCache(cache);
+  return wire === 'chat' ? createOpenAiCache(hoistsSystem) : createAnthropicCache(cache);
 };
 
 /** Routers, and a provider with a prompt cache for each target of their one model. */
