@@ -141,8 +141,16 @@ const noFaults =
     }
   };
 
+/** Names of models whose templates move later system turns before the conversation (DeepSeek) or leave them out. */
+const LEADING_TEMPLATES = /deepseek|glm|gpt-?oss|minimax/i;
+
+const withTemplate = (target: z.infer<typeof TargetFields>) =>
+  (target.systemTurns ?? target.profile?.systemTurns) || !LEADING_TEMPLATES.test(target.model)
+    ? target
+    : { ...target, systemTurns: 'leading' as const };
+
 /** An upstream deployment that serves a model. Targets are tried in the order of the list. */
-export const Target = TargetFields.check(noFaults(authIssues));
+export const Target = z.pipe(TargetFields.check(noFaults(authIssues)), z.transform(withTemplate));
 export type Target = z.infer<typeof Target>;
 
 const MIXED_TIERS =

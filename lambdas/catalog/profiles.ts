@@ -16,7 +16,7 @@ import {
 const MARKED = { cacheMarks: '5m' } as const;
 /**
  * Their templates put later system turns before the conversation, which changes the prefix in the provider's cache (DeepSeek),
- * or leave them out (gpt-oss).
+ * or leave them out (gpt-oss, MiniMax).
  */
 const LEADING = { systemTurns: 'leading' } as const;
 /** Also served on messages, by others than the vendor of the line. */
@@ -138,7 +138,7 @@ export const PRESETS = {
   'grok-4.6': { ...GROK, effort: ['low', 'medium', 'high', 'xhigh'] },
   'gemini-2.5': { ...GEMINI, thinking: ['enabled', 'disabled'] },
   'gemini-3': GEMINI,
-  'minimax-m3': { ...UNBILLED, thinking: ['adaptive', 'disabled'] },
+  'minimax-m3': { ...UNBILLED, ...LEADING, thinking: ['adaptive', 'disabled'] },
   mistral: MISTRAL,
   'mistral-medium-3.5': { ...MISTRAL, effort: ['none', 'high'] },
 } satisfies Record<string, Profile>;

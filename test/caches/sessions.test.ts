@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { PRESETS } from '../../lambdas/catalog/profiles.ts';
+import { Target } from '../../lambdas/catalog/parse-models.ts';
 import { billedInput, GPT_5_6, unmarkedInput } from '../support/caching-provider/bill.ts';
 import { sample } from '../support/seeds.ts';
 import { MODEL, play, playDirect, recorded, startStage } from '../support/sessions/play.ts';
@@ -98,10 +98,27 @@ const remindedSteps = (count: number) => {
   });
 };
 
-test.each(['deepseek', 'glm-5.3', 'gpt-oss', 'groq'] as const)(
-  'an agent with a reminder by the system in each step reads its history from the cache of a provider that puts system messages first, with the preset %s',
-  async (preset) => {
-    const targets = [{ upstream: 'vendor', model: 'open', profile: PRESETS[preset] }];
+/** The member that a target of a model gets by its name, or by its preset. */
+const systemTurnsOf = (model: string, preset: string) =>
+  Target.parse({
+    ...{ upstream: 'vendor', protocol: 'chat', baseUrl: 'https://api.example.com/v1' },
+    ...{ model, secret: 'secret', ...(preset && { profile: preset }) },
+  });
+
+test.each([
+  ['deepseek/deepseek-v4-pro', ''],
+  ['zai-org/GLM-5.3', ''],
+  ['openai/gpt-oss-120b', ''],
+  ['MiniMax-M3', ''],
+  ['own-name', 'deepseek'],
+  ['own-name', 'glm-5.3'],
+  ['own-name', 'gpt-oss'],
+  ['own-name', 'groq'],
+])(
+  'an agent with a reminder by the system in each step reads its history from the cache of a provider that puts system messages first: model %s, preset %s',
+  async (model, preset) => {
+    const { systemTurns, profile = {} } = systemTurnsOf(model, preset);
+    const targets = [{ upstream: 'vendor', model, systemTurns, profile }];
     const stage = await startStage({ wire: 'chat', hoistsSystem: true, targets });
     await play(stage, { path: '/v1/messages', requests: remindedSteps(12) });
     const [, ...later] = logOf(stage);
