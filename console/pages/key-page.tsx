@@ -106,7 +106,9 @@ const useKey = (project: string, id: string) => {
       ]);
       return { ...key, counts: counts.get(id) };
     }),
-    usage: useLoad(id, () => loadUsage(api, 'day', { ...filter, days: lastDays(DAYS) })),
+    usage: useLoad(`${id} ${lastDays(1)}`, () =>
+      loadUsage(api, 'day', { ...filter, days: lastDays(DAYS) }),
+    ),
     requests: useLoad(id, () => api('requests.list', {}, { ...filter, limit: LAST_REQUESTS })),
     history: useLoad(id, () => api('audit.list', {}, filter)),
   };

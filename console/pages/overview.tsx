@@ -103,7 +103,11 @@ export const OverviewPage = () => {
   const { session, project, overview } = useShared();
   const isFresh = overview && overview.project === project && Date.now() - overview.at < FRESH_MS;
   const known = isFresh ? overview.value : undefined;
-  const loaded = useLoad(project ?? '', () => session.api('overview', {}, { project }), known);
+  const loaded = useLoad(
+    `${project} ${lastDays(1)}`,
+    () => session.api('overview', {}, { project }),
+    known,
+  );
   return (
     <Page title="Overview" subtitle={subtitleOf(loaded.value)}>
       <Shown of={loaded}>{(value) => <Sections {...value} />}</Shown>

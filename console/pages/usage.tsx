@@ -39,12 +39,14 @@ export const UsagePage = () => {
   const { values, bind } = useFilters('usage');
   const { range, measure, group } = values;
   const query = { project, days: daysIn(range) };
-  const days = useLoad(`${project} ${range}`, () => loadUsage(session.api, 'day', query));
-  const before = useLoad(`${project} ${range}`, () =>
+  // A page that stays open over midnight loads the days of its range again.
+  const subject = `${project} ${range} ${query.days.at(-1)}`;
+  const days = useLoad(subject, () => loadUsage(session.api, 'day', query));
+  const before = useLoad(subject, () =>
     loadUsage(session.api, 'project', { project, days: daysBefore(query.days) }),
   );
   const sort = sortOf(route.query.get('sort'), measure);
-  const groups = useLoad(`${project} ${range} ${group}`, () => {
+  const groups = useLoad(`${subject} ${group}`, () => {
     const top = group === 'day' ? {} : { limit: MOST_ROWS, sort };
     return loadUsage(session.api, group, { ...query, ...top });
   });

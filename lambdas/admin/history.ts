@@ -187,12 +187,13 @@ export const historyHandlers = ({
     const [by_model = [], byKey = [], by_user, by_session, by_agent, by_client] = sums;
     const periods = await history.readPeriods(project, month);
     const progress = await history.readProgress(project);
+    const isKept = clock.now() - Date.parse(range.from) < HISTORY_DAYS * DAY_MS;
     return {
       status: 200,
       body: {
         project,
         month,
-        is_final: progress !== undefined && progress.closedDay >= range.to,
+        is_final: isKept && progress !== undefined && progress.closedDay >= range.to,
         ...ageOf([progress], clock.now()),
         by_model,
         by_key: await withNames(limited(byKey), [project]),

@@ -119,6 +119,19 @@ test('the usage of this month and of the last one has a bar for each of their UT
   });
 });
 
+test('the usage of this month in a page that stays open over the end of a month is loaded again', async () => {
+  await withTab('#/usage', async ({ page, requests }) => {
+    const asked = (since: string) =>
+      requests.filter((line) => line.includes(`by=day&since=${since}`)).length;
+    await page.clock.setFixedTime(Date.UTC(2028, 1, 29, 23, 59));
+    await page.getByText('This month', { exact: true }).click();
+    await expect.poll(() => asked('2028-02-01')).toBe(1);
+    await page.clock.setFixedTime(Date.UTC(2028, 2, 1, 0, 1));
+    await page.getByText('Tokens', { exact: true }).click();
+    await expect.poll(() => asked('2028-03-01')).toBe(1);
+  });
+});
+
 test('the sums of the usage are compared with those of as many days before', async () => {
   await withTab('#/usage', async ({ page }) => {
     const DAY_MS = 86_400_000;

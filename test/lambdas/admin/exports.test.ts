@@ -7,7 +7,8 @@ import { HISTORY_DAYS } from '../../../lambdas/stores/history-store.ts';
 import { DAY_MS, dayOf, daysBetween } from '../../../lambdas/support/clock.ts';
 import { PARTITION_KEY, SORT_KEY } from '../../../lambdas/tables.ts';
 import { type AdminBench, adminOn } from '../../support/admin-bench.ts';
-import { startDynamo, TABLE_NAMES, type TestDynamo } from '../../support/dynamo.ts';
+import { startDynamo, storesOn, TABLE_NAMES, type TestDynamo } from '../../support/dynamo.ts';
+import { createManualClock } from '../../support/manual-clock.ts';
 import { checksAll } from '../../support/seeds.ts';
 
 const MAX_BYTES = 6_291_456;
@@ -155,4 +156,19 @@ test('sums of two years keep the limits of the REST API, and are rejected above 
     { error: { message: expect.stringContaining('more than 250000 rows'), param: 'since' } },
   ]);
   expect((await get(larger, `usage?by=day&project=${PROJECT}`)).status).toBe(200);
+});
+
+test('the statement of a month is final until the history has deleted one of its days', async () => {
+  const { history } = storesOn(dynamo.client);
+  const foldedAt = Date.parse('2029-03-01T12:00:00Z');
+  const days = { closedDay: '2029-02-27', settled: {}, summedFrom: '2026-11-01' };
+  await history.putProgress('other', { ...days, foldedAt });
+  const isFinalAt = async (day: string) => {
+    const admin = adminOn(dynamo.client, { clock: createManualClock(Date.parse(day)) });
+    const { body } = await admin.send({ path: '/admin/projects/other/statements/2026-11' });
+    return (body as { is_final: boolean }).is_final;
+  };
+  expect(await isFinalAt('2027-01-01')).toBe(true);
+  expect(await isFinalAt('2029-01-28')).toBe(true);
+  expect(await isFinalAt('2029-01-30')).toBe(false);
 });
