@@ -111,7 +111,7 @@ const receiptsIn = (table: Table): ReceiptStore => ({
   },
 });
 
-/** Longer than the longest period. */
+/** Longer than the longest period that ends. */
 const REACHED_MS = 40 * DAY_MS;
 
 const reachedKey = ({ meterId, period, quota, threshold }: ReachedThreshold): string =>
@@ -121,8 +121,9 @@ const reachedKey = ({ meterId, period, quota, threshold }: ReachedThreshold): st
 const thresholdsIn = (table: Table): ThresholdStore => ({
   claim: async (reached, now) => {
     const key = reachedKey(reached);
+    const isEndless = reached.period === 'total';
     const { applied } = await table.apply(key, {
-      set: { claimedUntil: now + MINUTE_MS, ...expiring(now + REACHED_MS) },
+      set: { claimedUntil: now + MINUTE_MS, ...(!isEndless && expiring(now + REACHED_MS)) },
       conditions: [
         ['isAnnounced', 'is absent'],
         ['claimedUntil', '<= or absent', now],

@@ -1,5 +1,6 @@
 import { DAY_MS, MINUTE_MS } from '../../../support/clock.ts';
 import { createLruCache } from '../../../support/memo.ts';
+import { TTL_ATTRIBUTE } from '../../../tables.ts';
 import {
   type BudgetLimit,
   type BudgetRefusal,
@@ -53,8 +54,11 @@ const writeOf = (name: string, attempt: Attempt, isOwn: boolean): Write => {
   return {
     set: {
       [name]: after,
-      ...(!isEndless && expiring(now + LIFE_MS)),
+      // What is returned may follow an operator's limit, which has no end.
+      ...(!isEndless && diff > 0 && expiring(now + LIFE_MS)),
     },
+    // Of a period that it had before.
+    remove: isEndless ? [TTL_ATTRIBUTE] : [],
     add: { [lentName(hold)]: diff },
     conditions: [asSeen(name, before), ...(diff > 0 ? [hasRoom, ...limits] : [])],
   };
