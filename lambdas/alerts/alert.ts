@@ -94,13 +94,14 @@ export const alertOfLine = (line: Line, { at, id, runbookUrl }: Context): Alert 
 const DAY_MS = 86_400_000;
 const NOTICE_DAYS = 30;
 
-/** Models whose providers retire them within 30 days. */
+/** Models whose providers retire them within 30 days; until the day itself, as the alarm on AWS. */
 export const retirementAlerts = (
   models: readonly { id: string; retires?: string | undefined }[],
   { at, runbookUrl }: Pick<Context, 'at' | 'runbookUrl'>,
 ): Alert[] =>
   models.flatMap(({ id, retires }) => {
-    if (retires === undefined || Date.parse(retires) - at > NOTICE_DAYS * DAY_MS) return [];
+    const left = Date.parse(retires ?? '') - at;
+    if (!(left > 0 && left <= NOTICE_DAYS * DAY_MS)) return [];
     const subject = `retirement/${id}/${retires}`;
     return {
       ...{ id: `${subject}/${at}`, subject, state: 'notice' as const, at },

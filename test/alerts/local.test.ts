@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import models from '../../lambdas/catalog/models.json' with { type: 'json' };
+import { dayOf } from '../../lambdas/support/clock.ts';
 import { startBuilt, untilReady } from '../local/local-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { SECRET, startReceiver } from './receiver.ts';
@@ -184,14 +185,15 @@ describe('alerts of npm start', () => {
     await expect.poll(() => receiver.titles(), SLOW).toEqual([`Key ${second} was revoked`]);
   });
 
-  test('a model that retires within 30 days is announced once, also over restarts', async () => {
+  test('a model that retires within 30 days is announced once, also over restarts, and none that is retired', async () => {
     const receiver = await startReceiver();
-    const soon = new Date(Date.now() + 20 * 86_400_000).toISOString().slice(0, 10);
-    const later = new Date(Date.now() + 50 * 86_400_000).toISOString().slice(0, 10);
+    const dayIn = (days: number) => dayOf(Date.now() + days * 86_400_000);
+    const soon = dayIn(20);
     const [model] = models;
     const catalog = [
+      { ...model, id: 'own/gone', retires: dayIn(-1) },
       { ...model, id: 'own/old', retires: soon },
-      { ...model, id: 'own/new', retires: later },
+      { ...model, id: 'own/new', retires: dayIn(50) },
     ];
     const file = join(root, 'catalog.json');
     const secrets = join(root, 'secrets.json');
