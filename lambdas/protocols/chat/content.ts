@@ -4,7 +4,6 @@ import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import type { Block } from '../generation.ts';
 import { extrasIfAny } from '../ledger/extras.ts';
 import { assertImage, isPdf, parseFileData, parseMediaUrl } from '../media.ts';
-import { NAME } from './name.ts';
 import type { ContentPart } from './wire.ts';
 
 type PartOf<T extends ContentPart['type']> = Extract<ContentPart, { type: T }>;
@@ -13,7 +12,7 @@ const decodeFile = (part: PartOf<'file'>, param: string): Block => {
   const { file, type: _, ...fields } = part;
   const { file_data: data, filename } = file;
   // A file id is only valid at the upstream that stores the file.
-  if (data === undefined) return { type: 'native', protocol: NAME, value: part };
+  if (data === undefined) return { type: 'native', protocol: 'chat', value: part };
   const field = `${param}.file.file_data`;
   const source = parseFileData(data, filename, field);
   if (source.kind === 'url') {
@@ -23,7 +22,7 @@ const decodeFile = (part: PartOf<'file'>, param: string): Block => {
     type: 'document',
     source,
     ...omitUndefined({ title: filename }),
-    ...extrasIfAny(NAME, fields),
+    ...extrasIfAny('chat', fields),
   };
 };
 
@@ -34,13 +33,13 @@ const decodeImage = (part: PartOf<'image_url'>, param: string): Block => {
   const field = `${param}.image_url.url`;
   const source = parseMediaUrl(url, field);
   if (isPdf(source)) {
-    return { type: 'document', source, ...extrasIfAny(NAME, { ...fields, image_url: detail }) };
+    return { type: 'document', source, ...extrasIfAny('chat', { ...fields, image_url: detail }) };
   }
   const rest = isEmpty(detail) ? {} : { image_url: detail };
   return {
     type: 'image',
     source: assertImage(source, field),
-    ...extrasIfAny(NAME, { ...fields, ...rest }),
+    ...extrasIfAny('chat', { ...fields, ...rest }),
   };
 };
 
@@ -48,7 +47,7 @@ const decodePart = (part: ContentPart, param: string): Block[] => {
   switch (part.type) {
     case 'text': {
       const { type, text, ...fields } = part;
-      return [{ type, text, ...extrasIfAny(NAME, fields) }];
+      return [{ type, text, ...extrasIfAny('chat', fields) }];
     }
     case 'refusal':
       return [{ type: 'text', text: part.refusal, refusal: true }];
@@ -57,7 +56,7 @@ const decodePart = (part: ContentPart, param: string): Block[] => {
     case 'file':
       return [decodeFile(part, param)];
     case 'other':
-      return [{ type: 'native', protocol: NAME, value: part.value }];
+      return [{ type: 'native', protocol: 'chat', value: part.value }];
     default:
       return decodeBorrowed(part, param);
   }

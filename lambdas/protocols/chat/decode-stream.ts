@@ -7,7 +7,6 @@ import { createEventWriter, createOutput, type EventWriter } from '../streams/ev
 import { createStreamDecoder, ownCaller, received } from '../streams/relay.ts';
 import type { ChoiceReader, ChoicesReader } from './choices.ts';
 import { decodeFinishReason } from './finish-reason.ts';
-import { NAME } from './name.ts';
 import { createSum } from './sum.ts';
 import { createToolFragments } from './tool-fragments.ts';
 import { createAudioCounter, firstChoice, readUsage, withTier } from './usage.ts';
@@ -63,7 +62,7 @@ const createMessageReader = (request: GenerationRequest, writer: EventWriter) =>
       for (const [kind, text] of readContent(delta.content)) write(kind, text);
       write('refusal', asString(delta.refusal) ?? '');
       if (asRecord(delta.audio) && !writer.isOpen('audio')) {
-        writer.open('audio', { type: 'native', protocol: NAME, value: {} });
+        writer.open('audio', { type: 'native', protocol: 'chat', value: {} });
       }
       for (const call of asArray(delta.tool_calls)) addTool(asRecord(call) ?? {});
       const functionCall = asRecord(delta.function_call);
@@ -142,7 +141,7 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const { hasReason } = choices;
   return createStreamDecoder(
     { hasReason, writer: choices, read, finish, known },
-    ownCaller(request, NAME),
+    ownCaller(request, 'chat'),
     {
       ...{ relay: received, createSum },
     },

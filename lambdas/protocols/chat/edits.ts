@@ -10,7 +10,6 @@ import { type Context, createEditsOf, idEdits, repairEdits } from '../request-ed
 import { fittingToolName } from '../tools/names.ts';
 import { fitsForm, followsResult, repeatsRole, withOneText } from './compat.ts';
 import { usesFunctions } from './functions.ts';
-import { NAME } from './name.ts';
 import { asksForUsage, fitTo, takesCustomTools } from './request.ts';
 import { decodeThoughts } from './signed-thinking.ts';
 import { encodeToolFields } from './tools.ts';
@@ -266,7 +265,7 @@ const tools = ({ received, request, fitted, target }: Context): Edit[] => {
   ];
 };
 
-export const editsOf = createEditsOf(NAME, fitTo)(
+export const editsOf = createEditsOf('chat', fitTo)(
   unsent,
   streamOptions,
   members,

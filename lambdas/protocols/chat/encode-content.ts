@@ -4,7 +4,6 @@ import type { Json } from '../bytes/json.ts';
 import type { Block, DocumentBlock, TextBlock } from '../generation.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
 import { formatMediaUrl } from '../media.ts';
-import { NAME } from './name.ts';
 
 export type WireContent = string | Json[];
 
@@ -12,7 +11,7 @@ export type WireContent = string | Json[];
 const UNNAMED_FILE = 'document.pdf';
 
 const encodeDocument = ({ source, title, extras }: DocumentBlock): Json => {
-  const { image_url: detail, ...fields } = extraFieldsFor(NAME, extras);
+  const { image_url: detail, ...fields } = extraFieldsFor('chat', extras);
   if (source.kind === 'text') {
     return { type: 'text', text: title === undefined ? source.text : `${title}\n\n${source.text}` };
   }
@@ -30,16 +29,16 @@ const encodeDocument = ({ source, title, extras }: DocumentBlock): Json => {
 const encodePart = (block: Block): Json | undefined => {
   switch (block.type) {
     case 'text':
-      return { ...extraFieldsFor(NAME, block.extras), type: 'text', text: block.text };
+      return { ...extraFieldsFor('chat', block.extras), type: 'text', text: block.text };
     case 'image': {
-      const { image_url: detail, ...fields } = extraFieldsFor(NAME, block.extras);
+      const { image_url: detail, ...fields } = extraFieldsFor('chat', block.extras);
       const url = formatMediaUrl(block.source);
       return { ...fields, type: 'image_url', image_url: { ...(detail ?? {}), url } };
     }
     case 'document':
       return encodeDocument(block);
     case 'native':
-      return block.protocol === NAME ? block.value : undefined;
+      return block.protocol === 'chat' ? block.value : undefined;
     default:
       return undefined;
   }
@@ -57,10 +56,10 @@ export const encodeContent = (blocks: Block[]): WireContent => {
   return isPlain ? String(first.text) : parts;
 };
 
-const hasForm = (block: Block): boolean => block.type !== 'native' || block.protocol === NAME;
+const hasForm = (block: Block): boolean => block.type !== 'native' || block.protocol === 'chat';
 
 const isPlainText = (block: Block): block is TextBlock =>
-  block.type === 'text' && isEmpty(extraFieldsFor(NAME, block.extras));
+  block.type === 'text' && isEmpty(extraFieldsFor('chat', block.extras));
 
 /** Texts as one string if possible: many upstreams accept parts only with images, some never. */
 export const joinTexts = (blocks: Block[], separator: string): WireContent => {

@@ -10,7 +10,6 @@ import { extraFieldsFor } from '../ledger/extras.ts';
 import type { WireTarget } from '../protocol.ts';
 import { isStrictSchema } from '../tools/schemas.ts';
 import { encodeTurns } from './encode-turns.ts';
-import { NAME } from './name.ts';
 import { asksForUsage, fitTo } from './request.ts';
 import { encodeToolFields } from './tools.ts';
 
@@ -32,14 +31,14 @@ export const encodeRequest = (
   target: WireTarget,
 ): Record<string, unknown> => {
   const fitted = fitTo(original, target).request;
-  const request = withMarksFor(fitted, { to: NAME, profile: target });
+  const request = withMarksFor(fitted, { to: 'chat', profile: target });
   const {
     max_completion_tokens: newerName,
     stream_options: options,
     functions: _mark,
     ...fields
-  } = { ...knownFields(request.chatFields, target), ...extraFieldsFor(NAME, request.extras) };
-  const sameProtocol = request.extras.protocol === NAME;
+  } = { ...knownFields(request.chatFields, target), ...extraFieldsFor('chat', request.extras) };
+  const sameProtocol = request.extras.protocol === 'chat';
   const tokensField = newerName === undefined ? 'max_tokens' : 'max_completion_tokens';
   const wire: Json = omitUndefined({
     ...fields,

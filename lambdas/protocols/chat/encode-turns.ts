@@ -16,7 +16,6 @@ import { type Run, runsOf } from '../turn-runs.ts';
 import { followsResult, withFittingCallIds, withOneText, withReasoningHistory } from './compat.ts';
 import { encodeContent, encodeParts, joinTexts, type WireContent } from './encode-content.ts';
 import { encodeFunctionCall, isOfFunction, unmarked } from './functions.ts';
-import { NAME } from './name.ts';
 import { joinPieces } from './signed-thinking.ts';
 
 /** Chat callers' content is unchanged; texts of other callers are joined: all upstreams accept that. */
@@ -25,7 +24,7 @@ const contentOf = (blocks: Block[], sameProtocol: boolean) =>
 
 const encodeToolCall = (call: ToolCallBlock): Json => {
   const { id, name: ownName, arguments: text, extras } = call;
-  const { function: nested, custom, ...fields } = extraFieldsFor(NAME, extras);
+  const { function: nested, custom, ...fields } = extraFieldsFor('chat', extras);
   const name = fittingToolName(ownName);
   if (call.custom)
     return { ...fields, id, type: 'custom', custom: { ...asRecord(custom), name, input: text } };
@@ -56,7 +55,7 @@ const encodeAssistant = (turn: Turn, sameProtocol: boolean): Json | undefined =>
   const content = contentOf(joinPieces(prose), sameProtocol);
   const isEmptyTurn = content.length === 0 && called.length === 0 && refusal === '';
   if (isEmptyTurn && !sameProtocol) return undefined;
-  const fields = extraFieldsFor(NAME, turn.extras);
+  const fields = extraFieldsFor('chat', turn.extras);
   // A spoken response is sent back by its id, without its content.
   const mayLackContent = !isEmptyTurn || fields.audio !== undefined;
   const calls = called.filter((call) => !isOfFunction(call));
@@ -75,7 +74,7 @@ const encodeAssistant = (turn: Turn, sameProtocol: boolean): Json | undefined =>
 const encodeSystem = ({ blocks, extras }: Turn, sameProtocol: boolean): Json | undefined => {
   const content = contentOf(spokenBlocks(blocks), sameProtocol);
   if (content.length === 0 && !sameProtocol) return undefined;
-  return { ...extraFieldsFor(NAME, extras), role: 'system', content };
+  return { ...extraFieldsFor('chat', extras), role: 'system', content };
 };
 
 const isResult = (block: Block): block is ToolResultBlock => block.type === 'tool-result';
@@ -109,7 +108,7 @@ const encodeResult = (result: ToolResultBlock): Json => {
   const wire = isError ? markError(pointed) : pointed;
   return isOfFunction(result)
     ? { ...unmarked(extras), role: 'function', content: wire }
-    : { ...extraFieldsFor(NAME, extras), role: 'tool', tool_call_id: callId, content: wire };
+    : { ...extraFieldsFor('chat', extras), role: 'tool', tool_call_id: callId, content: wire };
 };
 
 const attachmentsOf = ({ callId, content }: ToolResultBlock): Json[] => {
@@ -122,7 +121,7 @@ const encodeUser = (turn: Turn, sameProtocol: boolean): Json | undefined => {
   const content = contentOf(rest, sameProtocol);
   const holdsOnlyResults = rest.length === 0 && turn.blocks.length > 0;
   if (holdsOnlyResults || (content.length === 0 && !sameProtocol)) return undefined;
-  return { ...extraFieldsFor(NAME, turn.extras), role: 'user', content };
+  return { ...extraFieldsFor('chat', turn.extras), role: 'user', content };
 };
 
 /**
@@ -175,7 +174,7 @@ const bridged = (messages: Json[], { turns }: WireTarget): Json[] =>
  */
 export const encodeTurns = (request: GenerationRequest, target: WireTarget): Json[] => {
   const { turns, extras } = withReasoningHistory(withFittingCallIds(request, target), target);
-  const sameProtocol = extras.protocol === NAME;
+  const sameProtocol = extras.protocol === 'chat';
   const runs = runsOf(turns, (last, next) => last.role === next.role);
   const messages = runs.flatMap((run, position) => encodeRun(run, position, sameProtocol));
   const isSpoken = turns.some(({ role }) => role !== 'system');

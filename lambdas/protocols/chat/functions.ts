@@ -10,7 +10,6 @@ import type {
 import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';
 import { fittingToolName } from '../tools/names.ts';
 import { decodeContent } from './content.ts';
-import { NAME } from './name.ts';
 import type { ChatRequest, Message, WireTool, WireToolChoice } from './wire.ts';
 
 /**
@@ -21,7 +20,7 @@ import type { ChatRequest, Message, WireTool, WireToolChoice } from './wire.ts';
 export const MARK = { functions: true };
 
 const isMarked = (extras: Extras | undefined): boolean =>
-  extraFieldsFor(NAME, extras).functions === true;
+  extraFieldsFor('chat', extras).functions === true;
 
 /** Whether the client reads calls in this form. */
 export const usesFunctions = ({ extras }: GenerationRequest): boolean => isMarked(extras);
@@ -31,7 +30,7 @@ export const isOfFunction = ({ extras }: ToolCallBlock | ToolResultBlock): boole
 
 /** The fields without the mark. */
 export const unmarked = (extras: Extras | undefined): Json => {
-  const { functions: _, ...fields } = extraFieldsFor(NAME, extras);
+  const { functions: _, ...fields } = extraFieldsFor('chat', extras);
   return fields;
 };
 
@@ -55,7 +54,7 @@ export const decodeFunctionCall = (
   index: number,
 ): ToolCallBlock => {
   const call = { type: 'tool-call' as const, id: callIdAt(index), name };
-  return { ...call, arguments: text ?? '', ...extrasIfAny(NAME, { ...rest, ...MARK }) };
+  return { ...call, arguments: text ?? '', ...extrasIfAny('chat', { ...rest, ...MARK }) };
 };
 
 /** Belongs to the last call before it, in the message `called`; without one, the check of the conversation names the function. */
@@ -68,7 +67,7 @@ export const decodeFunctionResult = (
     type: 'tool-result',
     callId: called === undefined ? fields.name : callIdAt(called),
     content: decodeContent(content, `messages.${index}`),
-    ...extrasIfAny(NAME, { ...fields, ...MARK }),
+    ...extrasIfAny('chat', { ...fields, ...MARK }),
   };
   return { role: 'user', blocks: [result] };
 };

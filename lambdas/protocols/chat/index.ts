@@ -8,7 +8,6 @@ import { Answer } from './answer.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { editsOf } from './edits.ts';
 import { streamEncoder } from './encode-stream.ts';
-import { NAME } from './name.ts';
 import { createRelay } from './relay.ts';
 import { cannotSay, decodeRequest, headersFor, losses } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
@@ -48,8 +47,8 @@ const encodeStreamError = (error: ApiError): SseMessage[] => [
 ];
 
 /** The chat-completions protocol, of callers and of targets. */
-export const chat: CallerProtocol & UpstreamProtocol & { name: typeof NAME } = {
-  name: NAME,
+export const chat: CallerProtocol & UpstreamProtocol & { name: 'chat' } = {
+  name: 'chat',
   heartbeat: { comment: 'waiting' },
   isTerminal: (message) => 'data' in message && message.data === '[DONE]',
   decodeRequest,

@@ -22,7 +22,6 @@ import { fitSchema, isStrictSchema } from '../tools/schemas.ts';
 import { joinRuns, leadOf } from '../turn-runs.ts';
 import { decodeContent } from './content.ts';
 import { decodeFunctionCall, decodeFunctionResult, MARK } from './functions.ts';
-import { NAME } from './name.ts';
 import { decodeThoughts, placeThoughts } from './signed-thinking.ts';
 import { decodeToolFields } from './tools.ts';
 import { ChatRequest, type Message, TOOL_FIELDS } from './wire.ts';
@@ -36,14 +35,14 @@ const decodeToolCall = (wire: WireToolCall): ToolCallBlock => {
     const { name, input, ...extra } = custom;
     const nested = isEmpty(extra) ? {} : { custom: extra };
     const call = { type: 'tool-call' as const, name, arguments: input, custom: true as const };
-    return { ...call, ...extrasIfAny(NAME, { ...rest, ...nested }), ...readCarriedId(id) };
+    return { ...call, ...extrasIfAny('chat', { ...rest, ...nested }), ...readCarriedId(id) };
   }
   const { id, type: _, function: called, ...rest } = wire;
   // The OpenAI SDK adds what it parsed to the calls that it sends back; strict providers reject it.
   const { name, arguments: text, parsed_arguments: _parsed, ...extra } = called;
   const nested = isEmpty(extra) ? {} : { function: extra };
   const call = { type: 'tool-call' as const, name, arguments: text ?? '' };
-  return { ...call, ...extrasIfAny(NAME, { ...rest, ...nested }), ...readCarriedId(id) };
+  return { ...call, ...extrasIfAny('chat', { ...rest, ...nested }), ...readCarriedId(id) };
 };
 
 /** Client libraries add `parsed` and `provider_specific_fields` to the answers that they send back. */
@@ -68,11 +67,11 @@ const decodeAssistant = (message: MessageOf<'assistant'>, index: number): Turn =
   ];
   const thoughts = decodeThoughts(details);
   if (thoughts.length > 0) {
-    return { role, blocks: placeThoughts(thoughts, parts, later), ...extrasIfAny(NAME, fields) };
+    return { role, blocks: placeThoughts(thoughts, parts, later), ...extrasIfAny('chat', fields) };
   }
   const thinking: Block[] = reasoning ? [{ type: 'thinking', text: reasoning }] : [];
   // Details of another service are for the target that wrote them.
-  const extras = extrasIfAny(NAME, { ...fields, reasoning_details: details });
+  const extras = extrasIfAny('chat', { ...fields, reasoning_details: details });
   return { role, blocks: [...thinking, ...parts, ...later], ...extras };
 };
 
@@ -80,7 +79,7 @@ const decodeToolMessage = (message: MessageOf<'tool'>, param: string): Turn => {
   const { role: _, content, tool_call_id: sentId, ...fields } = message;
   const callId = readCarriedId(sentId).id;
   const result = { type: 'tool-result' as const, callId, content: decodeContent(content, param) };
-  return { role: 'user', blocks: [{ ...result, ...extrasIfAny(NAME, fields) }] };
+  return { role: 'user', blocks: [{ ...result, ...extrasIfAny('chat', fields) }] };
 };
 
 const decodeMessage = (message: Message, index: number, called: number | undefined): Turn => {
@@ -90,7 +89,7 @@ const decodeMessage = (message: Message, index: number, called: number | undefin
     case 'developer':
     case 'user': {
       const { role, content, ...fields } = message;
-      const turn = { blocks: decodeContent(content, param), ...extrasIfAny(NAME, fields) };
+      const turn = { blocks: decodeContent(content, param), ...extrasIfAny('chat', fields) };
       // `developer` is the newer name of a role; every upstream knows `system`.
       return { role: role === 'user' ? role : 'system', ...turn };
     }
@@ -149,13 +148,13 @@ export const decodeRequest = (body: unknown): GenerationRequest => {
     responseFormat: format && decodeResponseFormat(format),
     reasoning: effort === undefined ? undefined : { effort },
     user: wire.user,
-    extras: makeExtras(NAME, { ...without(wire, CANONICAL), ...(wire.functions && MARK) }),
+    extras: makeExtras('chat', { ...without(wire, CANONICAL), ...(wire.functions && MARK) }),
   });
 };
 
 /** `include_usage` of the caller; undefined if the request does not state it. */
 export const includesUsage = ({ extras }: GenerationRequest): boolean | undefined => {
-  const included = asRecord(extraFieldsFor(NAME, extras).stream_options)?.include_usage;
+  const included = asRecord(extraFieldsFor('chat', extras).stream_options)?.include_usage;
   return typeof included === 'boolean' ? included : undefined;
 };
 
@@ -167,7 +166,7 @@ export const asksForUsage = ({ stream }: GenerationRequest, { streamOptions }: P
 
 /** Whether the target gets custom tools as they are; of other callers only where they are known to be accepted. */
 export const takesCustomTools = ({ extras }: GenerationRequest, { customTools }: Profile) =>
-  customTools ?? extras.protocol === NAME;
+  customTools ?? extras.protocol === 'chat';
 
 const fitTools = (request: GenerationRequest, profile: Profile): Fitted =>
   takesCustomTools(request, profile) ? { request, dropped: [] } : fitCustomTools(request);
@@ -175,7 +174,7 @@ const fitTools = (request: GenerationRequest, profile: Profile): Fitted =>
 const fitMetadata = (request: GenerationRequest, profile: Profile): Fitted => {
   const { metadata, ...fields } = request.extras.fields;
   const isTaken = profile.metadata !== 'stored' || fields.store === true;
-  if (isTaken || request.extras.protocol !== NAME || metadata === undefined) {
+  if (isTaken || request.extras.protocol !== 'chat' || metadata === undefined) {
     return { request, dropped: [] };
   }
   return { request: { ...request, extras: { ...request.extras, fields } }, dropped: ['metadata'] };
@@ -207,7 +206,7 @@ export const fitTo = (request: GenerationRequest, target: WireTarget): Fitted =>
 /** The caller's fields that the target does not get, or gets with another meaning. */
 export const losses = (request: GenerationRequest, target: WireTarget, received: unknown) => [
   ...fitTo(request, target).dropped,
-  ...lossesOn(NAME, request, received, {
+  ...lossesOn('chat', request, received, {
     strict: (schema) => isStrictSchema(fitSchema(schema, target)),
     thinking: ({ text, signature }) =>
       target.reasoningHistory !== 'refused' && !signature && text !== '',
@@ -225,9 +224,9 @@ export const headersFor = ({ cacheKey }: GenerationRequest, target: WireTarget):
 /** The vendor's limit. */
 const MAX_STOPS = 4;
 
-export const cannotSay = createCannotSay(NAME, {
+export const cannotSay = createCannotSay('chat', {
   maxStops: MAX_STOPS,
   // A PDF by URL from a chat caller came as an image, and is sent as one.
   documentName: ({ source, extras }) =>
-    source.kind === 'url' && extras?.protocol !== NAME ? 'document by URL' : undefined,
+    source.kind === 'url' && extras?.protocol !== 'chat' ? 'document by URL' : undefined,
 });

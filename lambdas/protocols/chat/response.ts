@@ -16,7 +16,6 @@ import { annotationsOf, type Span } from './annotations.ts';
 import { createChoices, streamDecoder } from './decode-stream.ts';
 import { encodeFinishReason } from './finish-reason.ts';
 import { usesFunctions } from './functions.ts';
-import { NAME } from './name.ts';
 import { encodeThoughts, thoughtsIn } from './signed-thinking.ts';
 import { encodeUsage, firstChoice, usageIn } from './usage.ts';
 
@@ -39,7 +38,7 @@ export const decodeResponse = (body: unknown, request: GenerationRequest, text?:
   assertNoError(wire);
   if (!asRecord(firstChoice(wire)?.message))
     throw new UpstreamError('malformed', 'the answer holds no choice', { sent: wire });
-  const isSame = request.extras.protocol === NAME;
+  const isSame = request.extras.protocol === 'chat';
   if (isSame && request.stream) return streamed(wire, request);
   const choices = createChoices(request);
   choices.read(wire);
@@ -74,7 +73,7 @@ export const toolCall = (
 ): Json => {
   // Without it another protocol's upstream rejects the next turn.
   const id = extras?.fields.thoughtSignature === undefined ? own : carryingId(own, extras);
-  const { function: nested, ...fields } = extraFieldsFor(NAME, extras);
+  const { function: nested, ...fields } = extraFieldsFor('chat', extras);
   return custom
     ? { ...fields, id, type: 'custom', custom: { name, input: text } }
     : { ...fields, id, type: 'function', function: { ...asRecord(nested), name, arguments: text } };

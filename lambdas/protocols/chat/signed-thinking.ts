@@ -1,7 +1,6 @@
 import { asArray, asCount, asRecord, asString, type Json } from '../bytes/json.ts';
 import type { AnswerBlock, Block, Extras, ThinkingBlock } from '../generation.ts';
 import { isSigned } from '../thinking/origin.ts';
-import { NAME } from './name.ts';
 
 /**
  * Signed thinking in messages of chat: `reasoning_details`, the field in which OpenRouter and its clients
@@ -68,7 +67,7 @@ export const decodeThoughts = (details: unknown): Thought[] =>
   asArray(details).flatMap(decodeThought);
 
 /** Marks a text that continues the one before it. */
-const PIECE: Extras = { protocol: NAME, fields: { piece: true } };
+const PIECE: Extras = { protocol: 'chat', fields: { piece: true } };
 
 /** Joins the pieces of a text: chat has no thinking between them. */
 export const joinPieces = (blocks: Block[]): Block[] => {

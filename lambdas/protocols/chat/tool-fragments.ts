@@ -6,7 +6,6 @@ import type { EventWriter } from '../streams/event-writer.ts';
 import { hasCustomTool, unwrapInput } from '../tools/custom.ts';
 import { createToolIds } from '../tools/ids.ts';
 import { callerToolNames } from '../tools/names.ts';
-import { NAME } from './name.ts';
 
 type Call = {
   key: string;
@@ -115,7 +114,7 @@ export const createToolFragments = (request: GenerationRequest, writer: EventWri
       id: uniqueId(call.id),
       name: callerName(call.name),
       ...(call.custom && { custom: true }),
-      ...extrasIfAny(NAME, { extra_content: call.signed }),
+      ...extrasIfAny('chat', { extra_content: call.signed }),
     });
     call.opened = true;
     if (!call.isHeld) writer.delta(call.key, call.text);

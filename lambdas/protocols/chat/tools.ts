@@ -7,7 +7,6 @@ import { customTool, hasCustomTool } from '../tools/custom.ts';
 import { fittingToolName } from '../tools/names.ts';
 import { isStrictSchema } from '../tools/schemas.ts';
 import { asTool, asToolChoice, encodeFunctions, usesFunctions } from './functions.ts';
-import { NAME } from './name.ts';
 import type { ChatRequest, WireTool, WireToolChoice } from './wire.ts';
 
 // --- wire -> canonical ---
@@ -25,7 +24,7 @@ const decodeFunction = ({ type: _, function: called, ...fields }: FunctionTool):
   const rest = isEmpty(nested) ? {} : { function: nested };
   return omitUndefined({
     ...{ name, description, strict, parameters: parameters ?? NO_ARGUMENTS },
-    ...extrasIfAny(NAME, { ...fields, ...rest }),
+    ...extrasIfAny('chat', { ...fields, ...rest }),
   });
 };
 
@@ -36,7 +35,7 @@ const decodeCustom = ({ type: _, custom, ...fields }: CustomTool): Tool => {
   return {
     name,
     ...customTool({ description, grammar: format?.grammar }),
-    ...extrasIfAny(NAME, { ...fields, custom: nested }),
+    ...extrasIfAny('chat', { ...fields, custom: nested }),
   };
 };
 
@@ -46,10 +45,10 @@ const decodeTool = (tool: WireTool): Tool | NativeTool => {
     case 'function':
       return decodeFunction(tool);
     case 'other':
-      return { native: true, protocol: NAME, value: tool.value };
+      return { native: true, protocol: 'chat', value: tool.value };
     default: {
       const { type: _, name, description, input_schema: parameters, ...fields } = tool;
-      return omitUndefined({ name, description, parameters, ...extrasIfAny(NAME, fields) });
+      return omitUndefined({ name, description, parameters, ...extrasIfAny('chat', fields) });
     }
   }
 };
@@ -115,7 +114,7 @@ const strictOf = ({ strict, parameters }: Tool, sameProtocol: boolean): boolean 
 
 const encodeFunction = (tool: Tool, sameProtocol: boolean): Json => {
   const { name, description, parameters, extras } = tool;
-  const { function: nested, ...fields } = extraFieldsFor(NAME, extras);
+  const { function: nested, ...fields } = extraFieldsFor('chat', extras);
   const called = omitUndefined({
     ...asRecord(nested),
     name: fittingToolName(name),
@@ -131,7 +130,7 @@ const textInput = ({ description, grammar }: TextInput): Json =>
   omitUndefined({ description, format: grammar && { type: 'grammar', grammar } });
 
 const encodeCustom = ({ name, extras }: Tool, input: TextInput): Json => {
-  const { custom: nested, ...fields } = extraFieldsFor(NAME, extras);
+  const { custom: nested, ...fields } = extraFieldsFor('chat', extras);
   return {
     ...fields,
     type: 'custom',
@@ -141,10 +140,10 @@ const encodeCustom = ({ name, extras }: Tool, input: TextInput): Json => {
 
 const encodeTools = ({ tools = [], extras }: GenerationRequest): Json[] =>
   tools.flatMap((tool) => {
-    if ('native' in tool) return tool.protocol === NAME ? [tool.value] : [];
+    if ('native' in tool) return tool.protocol === 'chat' ? [tool.value] : [];
     return tool.custom
       ? [encodeCustom(tool, tool.custom)]
-      : [encodeFunction(tool, extras.protocol === NAME)];
+      : [encodeFunction(tool, extras.protocol === 'chat')];
   });
 
 const encodeToolChoice = (request: GenerationRequest): unknown => {

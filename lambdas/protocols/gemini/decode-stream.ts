@@ -9,7 +9,6 @@ import { createStreamDecoder, type StreamReader } from '../streams/relay.ts';
 import { hasCustomTool, unwrapInput } from '../tools/custom.ts';
 import { createToolIds } from '../tools/ids.ts';
 import { callerToolNames } from '../tools/names.ts';
-import { NAME } from './name.ts';
 import { type Counted, createSearches } from './searches.ts';
 
 // --- counts and ends ---
@@ -108,7 +107,7 @@ const createPartReader = (request: GenerationRequest) => {
       ...{ type: 'tool-call', id: uniqueId(asString(id)), name },
       ...(isCustom && { custom: true }),
       // Sent back with the call, or the next turn is rejected.
-      ...extrasIfAny(NAME, { thoughtSignature }),
+      ...extrasIfAny('gemini', { thoughtSignature }),
     });
     const text = JSON.stringify(asRecord(args) ?? {});
     writer.delta('call', isCustom ? unwrapInput(text) : text);
@@ -125,7 +124,7 @@ const createPartReader = (request: GenerationRequest) => {
       return sign(signature);
     }
     // Code that the vendor ran, an image: no caller's protocol has a place for it.
-    writer.open('other', { type: 'native', protocol: NAME, value: part });
+    writer.open('other', { type: 'native', protocol: 'gemini', value: part });
     return writer.close('other');
   };
   return { writer, read };

@@ -12,7 +12,6 @@ import { extraFieldsFor } from '../ledger/extras.ts';
 import type { WireTarget } from '../protocol.ts';
 import { fittingToolName } from '../tools/names.ts';
 import { leadOf, runsOf } from '../turn-runs.ts';
-import { NAME } from './name.ts';
 
 // --- parts of the user ---
 
@@ -89,7 +88,7 @@ const modelParts = (blocks: Block[], { thinking }: WireTarget): Json[] => {
     }
     if (block.type !== 'tool-call') return partsOf(block);
     const { id, name, arguments: text, extras } = block;
-    const own = asString(extraFieldsFor(NAME, extras).thoughtSignature);
+    const own = asString(extraFieldsFor('gemini', extras).thoughtSignature);
     // Models with budgets, the older ones, check no signatures.
     const signature = own ?? (isFirst && !thinking?.includes('enabled') ? UNSIGNED : undefined);
     isFirst = false;

@@ -18,7 +18,6 @@ import { fitCustomTools } from '../tools/custom.ts';
 import { fittingToolName } from '../tools/names.ts';
 import { fitSchema } from '../tools/schemas.ts';
 import { audioIn, encodeContents } from './encode-contents.ts';
-import { NAME } from './name.ts';
 
 /** The vendor's levels, which older models do not have. */
 const LEVELS = ['minimal', 'low', 'medium', 'high'];
@@ -93,7 +92,7 @@ export const encodeRequest = (original: GenerationRequest, target: WireTarget): 
   const { request } = fitTo(original, target);
   const { contents, systemInstruction } = encodeContents(request, target);
   const declared = encodeTools(request);
-  const shared = sharedFor(NAME, request);
+  const shared = sharedFor('gemini', request);
   return omitUndefined({
     systemInstruction,
     contents: withInstructions(contents, request),
@@ -117,7 +116,7 @@ export const encodeRequest = (original: GenerationRequest, target: WireTarget): 
 
 export const losses = (request: GenerationRequest, target: WireTarget, received: unknown) => [
   ...fitTo(request, target).dropped,
-  ...lossesBeyond(NAME, request, received, {
+  ...lossesBeyond('gemini', request, received, {
     strict: () => false,
     thinking: ({ signature }) => Boolean(signature),
     profile: {},
@@ -127,7 +126,7 @@ export const losses = (request: GenerationRequest, target: WireTarget, received:
 /** The vendor's limit. */
 const MAX_STOPS = 5;
 
-export const cannotSay = createCannotSay(NAME, {
+export const cannotSay = createCannotSay('gemini', {
   maxStops: MAX_STOPS,
   takes: (block) => audioIn(block) !== undefined,
 });

@@ -1,6 +1,5 @@
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import type { Block } from '../generation.ts';
-import { NAME } from './name.ts';
 
 const textsOf = (content: unknown): string | undefined => {
   if (typeof content === 'string') return content;
@@ -42,8 +41,8 @@ const TEXT_FORMS = new Map([
 export const decodeAsText = (block: Json): Block => {
   const text = TEXT_FORMS.get(asString(block.type) ?? '')?.(block);
   return text === undefined
-    ? { type: 'native', protocol: NAME, value: block }
-    : { type: 'text', text, extras: { protocol: NAME, fields: block } };
+    ? { type: 'native', protocol: 'messages', value: block }
+    : { type: 'text', text, extras: { protocol: 'messages', fields: block } };
 };
 
 /** The block that `decodeAsText` kept in the extras of a text. */

@@ -1,7 +1,6 @@
 import { omitUndefined } from '../../support/objects.ts';
 import { asString, type Json } from '../bytes/json.ts';
 import type { Tool } from '../generation.ts';
-import { NAME } from './name.ts';
 
 /**
  * Tools that the caller's machine runs and whose schema the vendor's models know by a dated type. Their calls and results are
@@ -116,6 +115,6 @@ export const clientTool = (value: Json): Tool | undefined => {
     name: asString(value.name) ?? name,
     description: description(value),
     parameters: { type: 'object', properties: omitUndefined(members), required },
-    extras: { protocol: NAME, fields: { clientTool: value } },
+    extras: { protocol: 'messages', fields: { clientTool: value } },
   };
 };

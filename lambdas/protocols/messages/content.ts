@@ -5,7 +5,6 @@ import { extrasIfAny } from '../ledger/extras.ts';
 import { assertImage, assertMedia } from '../media.ts';
 import { decodeAsText } from './blocks-as-text.ts';
 import { plainToolId, readToolId } from './ids.ts';
-import { NAME } from './name.ts';
 import type { ContentBlock } from './wire.ts';
 
 type BlockOf<T extends ContentBlock['type']> = Extract<ContentBlock, { type: T }>;
@@ -20,13 +19,13 @@ const decodeSource = (source: WireMedia): MediaSource =>
 /** The block's fields with those of its source. */
 const mediaExtras = (fields: Json, source: Json) => {
   const { type: _, url: __, media_type: ___, data: ____, ...rest } = source;
-  return extrasIfAny(NAME, isEmpty(rest) ? fields : { ...fields, source: rest });
+  return extrasIfAny('messages', isEmpty(rest) ? fields : { ...fields, source: rest });
 };
 
 const decodeImage = (block: BlockOf<'image'>, param: string): Block => {
   const { type, source, ...fields } = block;
   if (source.type === 'other') {
-    return { type: 'native', protocol: NAME, value: { ...block, source: source.value } };
+    return { type: 'native', protocol: 'messages', value: { ...block, source: source.value } };
   }
   const image = assertImage(decodeSource(source), `${param}.source`);
   return { type, source: image, ...mediaExtras(fields, source) };
@@ -49,7 +48,7 @@ const decodeToolResult = (block: BlockOf<'tool_result'>, param: string): Block =
     callId: plainToolId(id),
     content: decodeContent(content, param),
     isError,
-    ...extrasIfAny(NAME, fields),
+    ...extrasIfAny('messages', fields),
   });
 };
 
@@ -57,25 +56,25 @@ const decodeToolUse = (block: BlockOf<'tool_use'>): Block => {
   const { type: _, id: wireId, name, input, ...fields } = block;
   const { id, extras } = readToolId(wireId);
   const call = { type: 'tool-call' as const, id, name, arguments: JSON.stringify(input ?? {}) };
-  return extras ? { ...call, extras } : { ...call, ...extrasIfAny(NAME, fields) };
+  return extras ? { ...call, extras } : { ...call, ...extrasIfAny('messages', fields) };
 };
 
 const decodeOther = (block: Json): Block => {
   if (block.type !== 'redacted_thinking') return decodeAsText(block);
   const { type: _, data, ...fields } = block;
   const thinking = { type: 'thinking' as const, text: '', redacted: true as const };
-  return { ...thinking, signature: asString(data) ?? '', ...extrasIfAny(NAME, fields) };
+  return { ...thinking, signature: asString(data) ?? '', ...extrasIfAny('messages', fields) };
 };
 
 const decodeBlock = (block: ContentBlock, param: string): Block => {
   switch (block.type) {
     case 'text': {
       const { type, text, ...fields } = block;
-      return { type, text, ...extrasIfAny(NAME, fields) };
+      return { type, text, ...extrasIfAny('messages', fields) };
     }
     case 'thinking': {
       const { type, thinking: text, signature, ...fields } = block;
-      return { type, text, ...omitUndefined({ signature }), ...extrasIfAny(NAME, fields) };
+      return { type, text, ...omitUndefined({ signature }), ...extrasIfAny('messages', fields) };
     }
     case 'tool_use':
       return decodeToolUse(block);

@@ -5,7 +5,6 @@ import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
 import { createStreamDecoder, ownCaller, received, type StreamReader } from '../streams/relay.ts';
 import { decodeFinishReason } from './finish-reason.ts';
-import { NAME } from './name.ts';
 import { createBlockReader } from './stream-reader.ts';
 import {
   addUse,
@@ -138,6 +137,6 @@ const createMessageReader = (request: GenerationRequest): StreamReader => {
 
 /** @throws UpstreamError on `push` or `end` if the upstream fails, breaks its protocol or ends early. */
 export const streamDecoder = (request: GenerationRequest): StreamDecoder =>
-  createStreamDecoder(createMessageReader(request), ownCaller(request, NAME), {
+  createStreamDecoder(createMessageReader(request), ownCaller(request, 'messages'), {
     ...{ relay: received, createSum },
   });

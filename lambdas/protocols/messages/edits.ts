@@ -14,7 +14,6 @@ import { ownSignature } from '../thinking/origin.ts';
 import { withCallerBetas } from './headers.ts';
 import { needsRepair } from './history.ts';
 import { vendorMessageId } from './ids.ts';
-import { NAME } from './name.ts';
 import { encodeEffort, fitTo } from './request.ts';
 import { encodeThinking } from './thinking.ts';
 import { encodeToolChoice, originalTool } from './tools.ts';
@@ -34,7 +33,7 @@ const cap = ({ request: { maxTokens }, target: { maxOutputTokens } }: Context): 
 
 /** `thinking`, and the fields whose allowed values depend on it. */
 const thinking = ({ received, request, fitted, target }: Context): Edit[] => {
-  const passthrough = extraFieldsFor(NAME, fitted.extras);
+  const passthrough = extraFieldsFor('messages', fitted.extras);
   const isLowered = (request.maxTokens ?? 0) > target.maxOutputTokens;
   const limit = isLowered ? target.maxOutputTokens : Number.POSITIVE_INFINITY;
   const encoded = encodeThinking(fitted, passthrough, { target, cap: limit });
@@ -60,7 +59,7 @@ const outputConfig = ({ received, fitted }: Context): Edit[] => {
 
 const others = ({ received, request, fitted }: Context): Edit[] =>
   setMembers(received, {
-    container: extraFieldsFor(NAME, request.extras).container,
+    container: extraFieldsFor('messages', request.extras).container,
     ...(fitted.stop === undefined && { stop_sequences: undefined }),
   });
 
@@ -206,7 +205,7 @@ const diagnostics = ({ received }: Context): Edit[] => {
   return id === sent ? [] : [set(['diagnostics', 'previous_message_id'], id)];
 };
 
-const editsAt = createEditsOf(NAME, fitTo)(
+const editsAt = createEditsOf('messages', fitTo)(
   unsent,
   cap,
   thinking,

@@ -16,11 +16,11 @@ import { extraFieldsFor } from '../ledger/extras.ts';
 import { originalBlock } from './blocks-as-text.ts';
 import { parseArguments } from './content.ts';
 import { wireToolId } from './ids.ts';
-import { NAME } from './name.ts';
 
 /** The block's extra fields; of other protocols only `cache_control`, which has the same meaning. */
 export const fieldsOf = (extras: Extras | undefined): Json => {
-  if (extras === undefined || extras.protocol === NAME) return extraFieldsFor(NAME, extras);
+  if (extras === undefined || extras.protocol === 'messages')
+    return extraFieldsFor('messages', extras);
   const { cache_control: cachePoint } = extras.fields;
   return asRecord(cachePoint) ? { cache_control: cachePoint } : {};
 };
@@ -63,7 +63,7 @@ const encodeThinking = ({ text, signature, redacted, extras }: ThinkingBlock): J
   const wire = redacted
     ? { type: 'redacted_thinking', data: signature }
     : { type: 'thinking', thinking: text, signature };
-  return [{ ...extraFieldsFor(NAME, extras), ...wire }];
+  return [{ ...extraFieldsFor('messages', extras), ...wire }];
 };
 
 const encodeMedia = (block: ImageBlock | DocumentBlock): Json => {
@@ -105,7 +105,7 @@ const encodeBlock = (block: Block): Json[] => {
     case 'document':
       return [encodeMedia(block)];
     case 'native':
-      return block.protocol === NAME ? [block.value] : [];
+      return block.protocol === 'messages' ? [block.value] : [];
     default:
       return block satisfies never;
   }

@@ -12,7 +12,6 @@ import { sharedFor } from '../shared-members.ts';
 import { fieldsOf } from './encode-content.ts';
 import { encodeTurns } from './encode-turns.ts';
 import { withCallerBetas } from './headers.ts';
-import { NAME } from './name.ts';
 import { encodeEffort, fitTo } from './request.ts';
 import { encodeResponseFormat, isWithinStrict } from './response-format.ts';
 import { encodeThinking } from './thinking.ts';
@@ -32,7 +31,7 @@ const strictOf = ({ strict, parameters }: Tool, sameProtocol: boolean): boolean 
   sameProtocol || !strict || isWithinStrict(parameters) ? strict : undefined;
 
 const encodeTool = (tool: Tool | NativeTool, sameProtocol: boolean): Json[] => {
-  if ('native' in tool) return tool.protocol === NAME ? [tool.value] : [];
+  if ('native' in tool) return tool.protocol === 'messages' ? [tool.value] : [];
   const original = originalTool(tool);
   if (original) return [original];
   const { name, description, parameters } = tool;
@@ -43,7 +42,7 @@ const encodeTool = (tool: Tool | NativeTool, sameProtocol: boolean): Json[] => {
 };
 
 const encodeTools = ({ tools = [], extras }: GenerationRequest): Json[] =>
-  tools.flatMap((tool) => encodeTool(tool, extras.protocol === NAME));
+  tools.flatMap((tool) => encodeTool(tool, extras.protocol === 'messages'));
 
 const encodeOutputConfig = (request: GenerationRequest) => {
   const config = omitUndefined({
@@ -57,7 +56,7 @@ const encodeOutputConfig = (request: GenerationRequest) => {
 const MAX_USER_LENGTH = 256;
 
 const encodeUser = ({ user, extras }: GenerationRequest) =>
-  user === undefined || (extras.protocol !== NAME && user.length > MAX_USER_LENGTH)
+  user === undefined || (extras.protocol !== 'messages' && user.length > MAX_USER_LENGTH)
     ? undefined
     : { user_id: user };
 
@@ -74,8 +73,8 @@ export const encodeRequest = (
 ): Record<string, unknown> => {
   const target = withCallerBetas(catalogTarget, original);
   const fitted = fitTo(original, target).request;
-  const request = withMarksFor(fitted, { to: NAME, profile: target });
-  const passthrough = extraFieldsFor(NAME, request.extras);
+  const request = withMarksFor(fitted, { to: 'messages', profile: target });
+  const passthrough = extraFieldsFor('messages', request.extras);
   const {
     thinking: _thinking,
     context_management: _management,
@@ -83,7 +82,7 @@ export const encodeRequest = (
     metadata,
     ...fields
   } = passthrough;
-  const shared = sharedFor(NAME, request);
+  const shared = sharedFor('messages', request);
   const tools = encodeTools(request);
   const { maxTokens } = request;
   const limit = target.maxOutputTokens;

@@ -6,7 +6,6 @@ import { type BlockEvent, type BlockWriter, createSequencer } from '../streams/s
 import type { SseEvent, SseMessage } from '../streams/sse.ts';
 import { encodeFinishReason } from './finish-reason.ts';
 import { messageId, responseToolId } from './ids.ts';
-import { NAME } from './name.ts';
 import { encodeMessageUsage, encodeUsage } from './usage.ts';
 
 /** The event's name is sent twice, as SSE event and as `type`: SDKs need both. */
@@ -95,7 +94,8 @@ const createBlockWriter = (): BlockWriter => {
   };
 };
 
-const isWritable = (head: BlockHead): boolean => head.type !== 'native' || head.protocol === NAME;
+const isWritable = (head: BlockHead): boolean =>
+  head.type !== 'native' || head.protocol === 'messages';
 
 export const streamEncoder = (request: GenerationRequest, meta: ResponseMeta): EventEncoder => {
   const { id, model, estimateInput } = meta;

@@ -8,7 +8,6 @@ import type { WireTarget } from '../protocol.ts';
 import { renameCalls } from '../tools/ids.ts';
 import { joinRuns, leadOf } from '../turn-runs.ts';
 import { encodeContent } from './encode-content.ts';
-import { NAME } from './name.ts';
 
 /**
  * Makes tool-call ids unique, as the vendor requires: callers that changed models may hold `call_0`
@@ -73,12 +72,12 @@ const PLACEHOLDER = { role: 'user', content: '(continue)' };
 /** False if no content is left, e.g. of a turn that held only thinking of another upstream, and the turn sets no option. */
 const isSent = ({ role, blocks, extras }: Turn): boolean =>
   blocks.some((block) => block.type.startsWith('tool-') || encodeContent([block]) !== '') ||
-  (role === 'system' && !isEmpty(extraFieldsFor(NAME, extras)));
+  (role === 'system' && !isEmpty(extraFieldsFor('messages', extras)));
 
 const encodeConversation = (turns: Turn[]): Json[] =>
   mergeTurns(withUniqueCalls(turns.filter(isSent))).map(({ role, blocks, extras }) =>
     omitUndefined({
-      ...extraFieldsFor(NAME, extras),
+      ...extraFieldsFor('messages', extras),
       role,
       content: encodeContent(blocks) || undefined,
     }),
@@ -89,7 +88,7 @@ const encodeMessages = (
   { extras }: GenerationRequest,
   { systemTurns }: WireTarget,
 ): Json[] => {
-  if (extras.protocol === NAME) {
+  if (extras.protocol === 'messages') {
     const messages = encodeConversation(systemTurns === 'leading' ? turns.map(asReminder) : turns);
     if (messages.length === 0) throw noContent();
     return messages;

@@ -1,7 +1,6 @@
 import { omitUndefined } from '../../support/objects.ts';
 import { asRecord, asString, type Json } from '../bytes/json.ts';
 import type { FinishReason } from '../generation.ts';
-import { NAME } from './name.ts';
 
 const UNIFIED = new Map<string, FinishReason['unified']>([
   ['end_turn', 'stop'],
@@ -29,7 +28,7 @@ export const decodeFinishReason = (wire: Json): FinishReason | undefined => {
   return {
     unified,
     // Kept only if it is more specific than the canonical reason.
-    ...(WIRE[unified] === word ? {} : { raw: { protocol: NAME, value: word } }),
+    ...(WIRE[unified] === word ? {} : { raw: { protocol: 'messages', value: word } }),
     ...omitUndefined({
       stopSequence: asString(wire.stop_sequence),
       container: asRecord(wire.container),
@@ -41,6 +40,6 @@ export const decodeFinishReason = (wire: Json): FinishReason | undefined => {
 export const encodeFinishReason = ({ unified, raw, stopSequence, container }: FinishReason) => ({
   container: container ?? null,
   stop_details: null,
-  stop_reason: raw?.protocol === NAME ? raw.value : WIRE[unified],
+  stop_reason: raw?.protocol === 'messages' ? raw.value : WIRE[unified],
   stop_sequence: stopSequence ?? null,
 });

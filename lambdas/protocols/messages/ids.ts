@@ -1,7 +1,6 @@
 import { asRecord, asString, type Json } from '../bytes/json.ts';
 import type { GenerationRequest } from '../generation.ts';
 import { type CallId, carryingId, isCarrier, readCarriedId } from '../tools/carried-ids.ts';
-import { NAME } from './name.ts';
 
 /** Valid tool-use ids; chat upstreams create others. */
 const FITS = /^[a-zA-Z0-9_-]+$/;
@@ -22,7 +21,7 @@ export const wireToolId = (id: string): string =>
 
 /** The id of a call in a response; it carries the extras of another protocol. */
 export const responseToolId = ({ id, extras }: CallId): string =>
-  extras === undefined || extras.protocol === NAME ? wireToolId(id) : carryingId(id, extras);
+  extras === undefined || extras.protocol === 'messages' ? wireToolId(id) : carryingId(id, extras);
 
 /** The inverse. An id that this file did not write is returned unchanged. */
 export const readToolId = (wireId: string): CallId => {

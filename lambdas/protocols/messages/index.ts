@@ -12,7 +12,6 @@ import { streamDecoder } from './decode-stream.ts';
 import { editsOf } from './edits.ts';
 import { message, streamEncoder } from './encode-stream.ts';
 import { headersFor } from './headers.ts';
-import { NAME } from './name.ts';
 import { createRelay } from './relay.ts';
 import { cannotSay, decodeCountRequest, decodeRequest, losses } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
@@ -43,8 +42,8 @@ const limitHeaders = ({ limit, remaining, resetAt }: RequestLimits): HeaderMap =
 });
 
 /** The messages protocol, of callers and of targets. */
-export const messages: CallerProtocol & UpstreamProtocol & { name: typeof NAME } = {
-  name: NAME,
+export const messages: CallerProtocol & UpstreamProtocol & { name: 'messages' } = {
+  name: 'messages',
   heartbeat: { event: 'ping', data: '{"type":"ping"}' },
   isTerminal: (message) => 'event' in message && message.event === 'message_stop',
   decodeRequest,

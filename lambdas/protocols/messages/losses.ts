@@ -5,7 +5,6 @@ import type { GenerationRequest } from '../generation.ts';
 import { reminderOf } from '../instructions.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
 import { plain } from '../ledger/paths.ts';
-import { NAME } from './name.ts';
 
 /** A system turn in the middle becomes one of the user, for a target that accepts a system prompt only before the conversation. */
 export const reminderEdits = (message: Json): Edit[] => {
@@ -26,10 +25,10 @@ export const reminderEdits = (message: Json): Edit[] => {
 
 /** The paths of what system turns set, for such a target. */
 export const lostSettings = ({ turns, extras }: GenerationRequest): string[] =>
-  extras.protocol === NAME
+  extras.protocol === 'messages'
     ? turns.flatMap((turn) =>
         turn.role === 'system'
-          ? Object.keys(extraFieldsFor(NAME, turn.extras)).map(
+          ? Object.keys(extraFieldsFor('messages', turn.extras)).map(
               (name) => `messages[system].${plain(name)}`,
             )
           : [],

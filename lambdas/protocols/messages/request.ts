@@ -13,7 +13,6 @@ import { lostGrammar } from '../tools/custom.ts';
 import { fitSchema } from '../tools/schemas.ts';
 import { fitThinking } from './fit-thinking.ts';
 import { BETA_HEADER, callerHeaders, losesBeta, withCallerBetas } from './headers.ts';
-import { NAME } from './name.ts';
 import { decodeResponseFormat, isWithinStrict, withInstruction } from './response-format.ts';
 import { encodeThinking, modeOf, takesManagement } from './thinking.ts';
 import { decodeParallel, decodeTool, decodeToolChoice, fitAllowed } from './tools.ts';
@@ -36,7 +35,7 @@ const decodeReasoning = ({
 
 /** The members of a field that are not canonical, under its name; kept in `extras`. */
 const membersBeyond = (name: string, record: Json | undefined, canonical: string[]) => {
-  const { fields } = makeExtras(NAME, without(record ?? {}, canonical));
+  const { fields } = makeExtras('messages', without(record ?? {}, canonical));
   return isEmpty(fields) ? {} : { [name]: fields };
 };
 
@@ -78,8 +77,8 @@ const decode = (wire: CountRequest): GenerationRequest => {
     responseFormat: decodeResponseFormat(outputConfig?.format ?? wire.output_format),
     reasoning: decodeReasoning(wire),
     user: metadata?.user_id,
-    chatFields: sharedIn(NAME, wire),
-    extras: makeExtras(NAME, {
+    chatFields: sharedIn('messages', wire),
+    extras: makeExtras('messages', {
       ...without(wire, CANONICAL),
       // The field of an unknown mode is kept whole.
       ...membersBeyond('thinking', thinking, modeOf(thinking) ? ['type', 'budget_tokens'] : []),
@@ -134,12 +133,12 @@ export const losses = (
 ): string[] => {
   const target = withCallerBetas(catalogTarget, original);
   const { request, dropped } = fitTo(original, target);
-  const { context_management } = extraFieldsFor(NAME, original.extras);
+  const { context_management } = extraFieldsFor('messages', original.extras);
   return [
     ...dropped,
     ...lostSampling(request, target),
     ...lossesOn(
-      ...([NAME, request, received] as const),
+      ...(['messages', request, received] as const),
       {
         strict: (schema) => isWithinStrict(fitSchema(schema, target)),
         thinking: isSigned,
@@ -164,7 +163,7 @@ const documentName = ({ source }: DocumentBlock): string | undefined => {
 /** The vendor rejects white space; without the stop sequence the model would run on. */
 const isBlank = (stop: string): boolean => stop.trim() === '';
 
-export const cannotSay = createCannotSay(NAME, {
+export const cannotSay = createCannotSay('messages', {
   documentName,
   others: ({ stop }) => (stop?.some(isBlank) ? ['stop sequence of white space'] : []),
 });

@@ -4,7 +4,6 @@ import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import { asRecord, type Json } from '../bytes/json.ts';
 import type { GenerationRequest, ResponseFormat } from '../generation.ts';
 import { instruct } from '../instructions.ts';
-import { NAME } from './name.ts';
 
 type JsonSchemaFormat = Extract<ResponseFormat, { type: 'json-schema' }>;
 
@@ -20,7 +19,7 @@ const describedSchema = ({ description, schema }: JsonSchemaFormat): Json =>
 /** Schemas of other protocols' callers may need closing; those of the same protocol are unchanged. */
 const schemaOf = ({ responseFormat: format, extras }: GenerationRequest): Json | undefined => {
   if (format?.type !== 'json-schema') return undefined;
-  return extras.protocol === NAME ? format.schema : closedSchema(describedSchema(format));
+  return extras.protocol === 'messages' ? format.schema : closedSchema(describedSchema(format));
 };
 
 export const encodeResponseFormat = (request: GenerationRequest): Json | undefined => {

@@ -14,7 +14,6 @@ import { parseArguments } from './content.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { decodeFinishReason, encodeFinishReason } from './finish-reason.ts';
 import { messageId, responseToolId } from './ids.ts';
-import { NAME } from './name.ts';
 import { createBlockReader } from './stream-reader.ts';
 import { encodeMessageUsage, usageIn } from './usage.ts';
 
@@ -61,7 +60,7 @@ export const decodeResponse = (body: unknown, request: GenerationRequest, text?:
   }
   const reason = decodeFinishReason(wire);
   if (!reason) throw new UpstreamError('truncated', 'the response has no stop_reason');
-  const isSame = request.extras.protocol === NAME;
+  const isSame = request.extras.protocol === 'messages';
   if (isSame && request.stream) return streamed(wire, request);
   const { writer, ...blocks } = createBlockReader(request);
   writer.start();
@@ -99,7 +98,7 @@ const encodeBlock = (block: AnswerBlock, isEdit: boolean): Json[] => {
       return [{ type: 'tool_use', id: responseToolId(block), name, input: inputOf(text) }];
     }
     case 'native':
-      return block.protocol === NAME ? [isEdit ? {} : block.value] : [];
+      return block.protocol === 'messages' ? [isEdit ? {} : block.value] : [];
     default:
       return block satisfies never;
   }

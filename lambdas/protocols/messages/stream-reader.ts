@@ -7,7 +7,6 @@ import { createEventWriter, type EventWriter } from '../streams/event-writer.ts'
 import { hasCustomTool, unwrapInput } from '../tools/custom.ts';
 import { createToolIds } from '../tools/ids.ts';
 import { plainToolId } from './ids.ts';
-import { NAME } from './name.ts';
 
 /** What the head of a tool call depends on. */
 type Call = { request: GenerationRequest; uniqueId: (id: string | undefined) => string };
@@ -19,7 +18,7 @@ const toolHead = (block: Json, { request, uniqueId }: Call): BlockHead => {
   }
   const custom = hasCustomTool(request, name) && { custom: true as const };
   // E.g. the code that called it. Callers of other protocols send it back within the id.
-  const extras = extrasIfAny(NAME, fields);
+  const extras = extrasIfAny('messages', fields);
   return {
     type: 'tool-call',
     id: uniqueId(plainToolId(asString(id) ?? '')),
@@ -42,7 +41,7 @@ const headOf = (block: Json, call: Call): BlockHead => {
     default:
       // Unknown kinds are sent to callers of the same protocol; a block without a kind cannot be.
       if (!asString(block.type)) throw new UpstreamError('malformed', 'a block without a type');
-      return { type: 'native', protocol: NAME, value: block };
+      return { type: 'native', protocol: 'messages', value: block };
   }
 };
 

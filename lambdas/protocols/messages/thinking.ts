@@ -4,13 +4,13 @@ import type { GenerationRequest, Reasoning, Turn } from '../generation.ts';
 import { THINKING_FORMS } from '../profile.ts';
 import type { WireTarget } from '../protocol.ts';
 import { requestsBeta } from './headers.ts';
-import { NAME } from './name.ts';
 import type { CountRequest } from './wire.ts';
 
 export const modeOf = (thinking: CountRequest['thinking']): Reasoning['mode'] =>
   THINKING_FORMS.find((mode) => mode === thinking?.type);
 
-const isFromSameProtocol = ({ extras }: GenerationRequest): boolean => extras.protocol === NAME;
+const isFromSameProtocol = ({ extras }: GenerationRequest): boolean =>
+  extras.protocol === 'messages';
 
 // --- tool loops ---
 

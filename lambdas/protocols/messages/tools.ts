@@ -6,15 +6,20 @@ import type { GenerationRequest, NativeTool, Tool, ToolChoice } from '../generat
 import { instruct } from '../instructions.ts';
 import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';
 import { PATHS } from '../ledger/paths.ts';
-import { NAME } from './name.ts';
 import type { WireTool, WireToolChoice } from './wire.ts';
 
 export const decodeTool = (tool: WireTool): Tool | NativeTool => {
   if (tool.type === 'other') {
-    return clientTool(tool.value) ?? { native: true, protocol: NAME, value: tool.value };
+    return clientTool(tool.value) ?? { native: true, protocol: 'messages', value: tool.value };
   }
   const { name, description, input_schema: parameters, strict, ...fields } = tool;
-  return omitUndefined({ name, description, strict, parameters, ...extrasIfAny(NAME, fields) });
+  return omitUndefined({
+    name,
+    description,
+    strict,
+    parameters,
+    ...extrasIfAny('messages', fields),
+  });
 };
 
 export const decodeToolChoice = (choice: WireToolChoice): ToolChoice => {
@@ -61,4 +66,4 @@ export const encodeToolChoice = ({ toolChoice, parallelToolCalls }: GenerationRe
 
 /** The tool that `clientTool` kept. */
 export const originalTool = ({ extras }: Tool): Json | undefined =>
-  asRecord(extraFieldsFor(NAME, extras).clientTool);
+  asRecord(extraFieldsFor('messages', extras).clientTool);

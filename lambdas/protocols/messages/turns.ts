@@ -3,14 +3,13 @@ import type { Turn } from '../generation.ts';
 import { noContent } from '../ledger/assert-consistent.ts';
 import { extrasIfAny } from '../ledger/extras.ts';
 import { decodeContent } from './content.ts';
-import { NAME } from './name.ts';
 import type { ContentBlock, Message } from './wire.ts';
 
 const decodeMessages = mapOnce(
   ({ role, content, ...fields }: Message, index): Turn => ({
     role,
     blocks: decodeContent(content, `messages.${index}`),
-    ...extrasIfAny(NAME, fields),
+    ...extrasIfAny('messages', fields),
   }),
 );
 

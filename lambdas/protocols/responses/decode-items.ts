@@ -5,7 +5,6 @@ import { createEventWriter, type EventWriter } from '../streams/event-writer.ts'
 import { hasCustomTool, unwrapInput } from '../tools/custom.ts';
 import { createToolIds } from '../tools/ids.ts';
 import { callerToolNames } from '../tools/names.ts';
-import { NAME } from './name.ts';
 import { flatName } from './tools.ts';
 
 /** An item of the output that has begun. */
@@ -35,7 +34,7 @@ const textsIn = (parts: unknown): string =>
 const createCallReader = (request: GenerationRequest, writer: EventWriter) => {
   const uniqueId = createToolIds(request);
   const callerName = callerToolNames(request);
-  const isSame = request.extras.protocol === NAME;
+  const isSame = request.extras.protocol === 'responses';
 
   const open = (item: Item, wire: Json) => {
     const namespace = asString(wire.namespace);
@@ -88,7 +87,7 @@ export const createItemReader = (request: GenerationRequest) => {
     if (type in CALLS) calls.open(item, wire);
     // Callers of the protocol get it as it is; no other protocol has a place for it.
     else if (!PROSE.includes(type)) {
-      writer.open(item.key, { type: 'native', protocol: NAME, value: wire });
+      writer.open(item.key, { type: 'native', protocol: 'responses', value: wire });
     }
     return item;
   };

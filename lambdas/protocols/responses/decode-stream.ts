@@ -13,7 +13,6 @@ import { statedNanosIn } from '../stated-cost.ts';
 import { withBody } from '../streams/event-writer.ts';
 import { createStreamDecoder, ownCaller, received, type StreamReader } from '../streams/relay.ts';
 import { createItemReader } from './decode-items.ts';
-import { NAME } from './name.ts';
 import { createOrder } from './order.ts';
 
 /** Tools that the vendor runs and bills by use, by the items of their uses. */
@@ -191,7 +190,10 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
       throw new UpstreamError('truncated', 'no end of the response', { sent });
     },
   };
-  return createStreamDecoder(reader, ownCaller(request, NAME), { relay: createRelay(), createSum });
+  return createStreamDecoder(reader, ownCaller(request, 'responses'), {
+    relay: createRelay(),
+    createSum,
+  });
 };
 
 /** @throws UpstreamError when the body is not a response, or one that has not ended well. */
@@ -205,7 +207,7 @@ export const decodeResponse = (body: unknown, request: GenerationRequest, text?:
   writer.start();
   read({ type: 'response.completed', response: wire });
   const events = writer.drain();
-  return ownCaller(request, NAME) === 'whole'
+  return ownCaller(request, 'responses') === 'whole'
     ? withBody(events, { value: wire, ...(text !== undefined && { text }) })
     : events;
 };

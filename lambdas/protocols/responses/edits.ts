@@ -7,7 +7,6 @@ import { ownSignature } from '../thinking/origin.ts';
 import { openThinking } from '../thinking/sealed.ts';
 import { fitSchema } from '../tools/schemas.ts';
 import { fitTo, instructionItems, mayReason, SEALED } from './encode-request.ts';
-import { NAME } from './name.ts';
 
 // --- fields at the top level ---
 
@@ -101,7 +100,7 @@ const input = (context: Context): Edit[] => {
   ];
 };
 
-export const editsOf = createEditsOf(NAME, fitTo)(
+export const editsOf = createEditsOf('responses', fitTo)(
   store,
   include,
   cap,

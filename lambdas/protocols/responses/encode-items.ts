@@ -7,13 +7,12 @@ import { extraFieldsFor } from '../ledger/extras.ts';
 import { formatMediaUrl } from '../media.ts';
 import { fittingToolName } from '../tools/names.ts';
 import { joinRuns } from '../turn-runs.ts';
-import { NAME } from './name.ts';
 
 /** The vendor rejects file data without a name. */
 const UNNAMED_FILE = 'document.pdf';
 
 const encodeDocument = ({ source, title, extras }: Extract<Block, { type: 'document' }>): Json => {
-  const { image_url: _, ...marks } = extraFieldsFor(NAME, extras);
+  const { image_url: _, ...marks } = extraFieldsFor('responses', extras);
   if (source.kind === 'text') {
     const text = title === undefined ? source.text : `${title}\n\n${source.text}`;
     return { ...marks, type: 'input_text', text };
@@ -34,11 +33,11 @@ const imageFields = ({ extras }: Extract<Block, { type: 'image' }>): Json => {
 const encodePart = (block: Block): Json | undefined => {
   switch (block.type) {
     case 'text':
-      return { ...extraFieldsFor(NAME, block.extras), type: 'input_text', text: block.text };
+      return { ...extraFieldsFor('responses', block.extras), type: 'input_text', text: block.text };
     case 'image': {
       const { image_url: own, ...marks } = {
         ...imageFields(block),
-        ...extraFieldsFor(NAME, block.extras),
+        ...extraFieldsFor('responses', block.extras),
       };
       const { detail = 'auto' } = asRecord(own) ?? {};
       return { ...marks, type: 'input_image', image_url: formatMediaUrl(block.source), detail };

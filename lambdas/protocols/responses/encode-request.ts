@@ -23,7 +23,6 @@ import { fitCustomTools, hasCustomTool } from '../tools/custom.ts';
 import { fittingToolName } from '../tools/names.ts';
 import { fitSchema, isStrictSchema } from '../tools/schemas.ts';
 import { encodeInput } from './encode-items.ts';
-import { NAME } from './name.ts';
 
 // --- what the target's model accepts ---
 
@@ -105,7 +104,7 @@ const summaryFor = (
   effort: string | undefined,
   { effort: levels = [] }: Profile,
 ): unknown => {
-  if (protocol === NAME) return asRecord(asRecord(fields.echo)?.reasoning)?.summary;
+  if (protocol === 'responses') return asRecord(asRecord(fields.echo)?.reasoning)?.summary;
   const { mode, effort: stated } = reasoning ?? {};
   const isWanted = mode === undefined ? stated !== undefined : mode !== 'disabled';
   const isHidden = asRecord(fields.thinking)?.display === 'omitted';
@@ -120,12 +119,12 @@ export const instructionItems = ({ instructions }: GenerationRequest): Json[] =>
 /** @throws ApiError 400 when no part of the conversation has a form in this protocol. */
 export const encodeRequest = (original: GenerationRequest, target: WireTarget): Json => {
   const fitted = fitTo(original, target).request;
-  const request = withMarksFor(fitted, { to: NAME, profile: target });
+  const request = withMarksFor(fitted, { to: 'responses', profile: target });
   const { prompt_cache_key, prompt_cache_options, prompt_cache_retention } = knownFields(
     { ...request.chatFields, ...extraFieldsFor('chat', request.extras) },
     target,
   );
-  const shared = sharedFor(NAME, request);
+  const shared = sharedFor('responses', request);
   const format = encodeFormat(request.responseFormat);
   const { effort } = request.reasoning ?? {};
   const reasoning = omitUndefined({ effort, summary: summaryFor(original, effort, target) });
@@ -150,11 +149,11 @@ export const encodeRequest = (original: GenerationRequest, target: WireTarget): 
 };
 
 export const losses = (request: GenerationRequest, target: WireTarget, received: unknown) => {
-  const isSame = request.extras.protocol === NAME;
+  const isSame = request.extras.protocol === 'responses';
   const { store, input } = (isSame ? received : {}) as Json;
   return [
     ...fitTo(request, target).dropped,
-    ...lossesOn(NAME, request, received, {
+    ...lossesOn('responses', request, received, {
       strict: (schema) => isStrictSchema(fitSchema(schema, target)),
       thinking: ({ signature, extras }) => Boolean(signature ?? (isSame && extras)),
       profile: target,
@@ -167,4 +166,4 @@ export const losses = (request: GenerationRequest, target: WireTarget, received:
   ];
 };
 
-export const cannotSay = createCannotSay(NAME);
+export const cannotSay = createCannotSay('responses');

@@ -5,7 +5,6 @@ import { editsOf } from './edits.ts';
 import { cannotSay, encodeRequest, losses } from './encode-request.ts';
 import { numberAfter, streamEncoder } from './encode-stream.ts';
 import { encodeError } from './error.ts';
-import { NAME } from './name.ts';
 import { overlayOf, relaying } from './relay.ts';
 import { decodeCountRequest, decodeRequest } from './request.ts';
 import { encodeResponse } from './response.ts';
@@ -16,11 +15,11 @@ export { responseId, responseOf } from './response.ts';
 /** Events that end a response properly. */
 const ENDS = new Set(['response.completed', 'response.incomplete']);
 
-const extras = { protocol: NAME, fields: {} } as const;
+const extras = { protocol: 'responses', fields: {} } as const;
 
 /** The responses protocol, of callers and of targets. It is stateless: a request holds its whole conversation. */
-export const responses: CallerProtocol & UpstreamProtocol & { name: typeof NAME } = {
-  name: NAME,
+export const responses: CallerProtocol & UpstreamProtocol & { name: 'responses' } = {
+  name: 'responses',
   // A comment: SDKs reject events before `response.created`, and a replay of the stream leaves it out.
   heartbeat: { comment: 'waiting' },
   isTerminal: (message) => 'event' in message && ENDS.has(message.event ?? ''),

@@ -9,7 +9,6 @@ import { openThinking } from '../thinking/sealed.ts';
 import { readCarriedId } from '../tools/carried-ids.ts';
 import { joinRuns } from '../turn-runs.ts';
 import { clientCallIn, clientResultIn } from './client-tools.ts';
-import { NAME } from './name.ts';
 import { decodeTools, flatName } from './tools.ts';
 import type {
   ClientCallItem,
@@ -99,7 +98,7 @@ const decodeReasoning = (item: ItemOf<'reasoning'>) => {
   const isOpen = sealed === undefined && content.length > 0;
   const thinking = opened ?? {
     text,
-    ...(isOpen && extrasIfAny(NAME, { content })),
+    ...(isOpen && extrasIfAny('responses', { content })),
     ...(text === '' && sealed !== undefined && { signature: sealed }),
   };
   return text !== '' || sealed !== undefined ? [{ type: 'thinking' as const, ...thinking }] : [];

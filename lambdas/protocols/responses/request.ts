@@ -6,7 +6,6 @@ import { makeExtras } from '../ledger/extras.ts';
 import { decodeResponseFormat } from '../response-format.ts';
 import { sharedIn } from '../shared-members.ts';
 import { decodeInput } from './items.ts';
-import { NAME } from './name.ts';
 import { decodeToolChoice, decodeTools, joinTools } from './tools.ts';
 import { CountRequest, ResponsesRequest } from './wire.ts';
 
@@ -32,11 +31,11 @@ const decode = (wire: ResponsesRequest): GenerationRequest => {
     reasoning: reasoning?.effort === undefined ? undefined : { effort: reasoning.effort },
     user: wire.user,
     chatFields: makeExtras('chat', {
-      ...sharedIn(NAME, wire),
+      ...sharedIn('responses', wire),
       ...{ prompt_cache_key, prompt_cache_options, prompt_cache_retention },
     }).fields,
     // `echo` is repeated in the response, where the vendor's types require it.
-    extras: makeExtras(NAME, {
+    extras: makeExtras('responses', {
       echo: { tool_choice, text, reasoning, metadata, safety_identifier, prompt_cache_key },
     }),
   });

@@ -13,7 +13,6 @@ import type {
 import { extraFieldsFor } from '../ledger/extras.ts';
 import { sealThinking } from '../thinking/sealed.ts';
 import { carryingId } from '../tools/carried-ids.ts';
-import { NAME } from './name.ts';
 import { callerNameOf, clientItemOf } from './tools.ts';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
@@ -153,7 +152,7 @@ export const encodeUsage = (usage: Usage | undefined, estimate: () => number): J
  * instructions are not repeated: an agent's are 40 KB.
  */
 export const responseOf = ({ request, meta }: Context, fields: Json): Json => {
-  const echo = asRecord(extraFieldsFor(NAME, request.extras).echo);
+  const echo = asRecord(extraFieldsFor('responses', request.extras).echo);
   return {
     id: responseId(meta),
     object: 'response',

@@ -6,7 +6,6 @@ import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';
 import { customTool } from '../tools/custom.ts';
 import { fittingToolName } from '../tools/names.ts';
 import { CLIENT_TOOL_NAMES, clientItem, clientTool } from './client-tools.ts';
-import { NAME } from './name.ts';
 import { MAX_TOOLS, type ResponsesRequest, type WireTool, type WireToolChoice } from './wire.ts';
 
 const NO_ARGUMENTS = { type: 'object', properties: {} };
@@ -23,7 +22,7 @@ type CustomTool = Extract<WireTool, { type: 'custom' }>;
 
 /** The name, where a target knows another one. */
 const keep = (named: CallerName): Pick<Tool, 'extras'> =>
-  named.namespace === undefined ? {} : extrasIfAny(NAME, named);
+  named.namespace === undefined ? {} : extrasIfAny('responses', named);
 
 const decodeFunction = (tool: FunctionTool, namespace: string | undefined): Tool => {
   const { name, description, parameters = NO_ARGUMENTS, strict } = tool;
@@ -56,7 +55,7 @@ export const decodeTools = (tools: WireTool[], namespace?: string): Tool[] =>
         return decodeTools(tool.tools, tool.name);
       default: {
         const own = clientTool(tool.value);
-        return own ? [{ ...own, ...extrasIfAny(NAME, { isClientTool: true }) }] : [];
+        return own ? [{ ...own, ...extrasIfAny('responses', { isClientTool: true }) }] : [];
       }
     }
   });
@@ -109,7 +108,7 @@ export const callerNameOf = (
   name: string,
 ): { name: string; namespace?: string } => {
   const tool = tools.find((one) => !('native' in one) && one.name === name);
-  const kept = extraFieldsFor(NAME, tool && 'extras' in tool ? tool.extras : undefined);
+  const kept = extraFieldsFor('responses', tool && 'extras' in tool ? tool.extras : undefined);
   return {
     name: asString(kept.name) ?? name,
     ...omitUndefined({ namespace: asString(kept.namespace) }),
@@ -125,5 +124,5 @@ export const isClientCall = ({ tools = [] }: Pick<GenerationRequest, 'tools'>, n
     (tool) =>
       !('native' in tool) &&
       tool.name === name &&
-      extraFieldsFor(NAME, tool.extras).isClientTool === true,
+      extraFieldsFor('responses', tool.extras).isClientTool === true,
   );

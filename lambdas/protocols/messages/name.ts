@@ -1,2 +1,0 @@
-/** The name of this folder's protocol. */
-export const NAME = 'messages';
