@@ -1,6 +1,6 @@
 import { usageError } from './cli-error.ts';
 import type { Command, CommandInput } from './command.ts';
-import type { OptionName } from './read-arguments.ts';
+import type { OptionName } from './options.ts';
 
 const COLUMNS = ['scope', 'project', 'id', 'max_usd', 'period', 'spent_usd', 'leased_usd'];
 

@@ -2,8 +2,7 @@ import { namesIn, OPERATIONS, type OperationName } from '../lambdas/operations.t
 import { requestFor } from './admin-client.ts';
 import { usageError } from './cli-error.ts';
 import type { Connection, Env } from './connection.ts';
-import type { OptionName, Options } from './read-arguments.ts';
-import { type Members, membersIn, required } from './read-options.ts';
+import { type Members, membersIn, type OptionName, type Options, required } from './options.ts';
 
 export type CommandInput = {
   /** Arguments after resource and verb, as many as `Command.operands` names. */
@@ -49,10 +48,6 @@ export type Command = {
   perform?(input: CommandInput, connection: Connection): Promise<Record<string, unknown>>;
   /** Confirmation prompt before the request; undefined if the command is not destructive. */
   question?(input: CommandInput): string | undefined;
-  /**
-   * List members of the response, and the columns of their tables.
-   * @default the response is printed as one record
-   */
   /**
    * List members of the response, and the columns of their tables.
    * @default the response is printed as one record

@@ -7,7 +7,7 @@ import { DOCTOR_COMMANDS } from './doctor-commands.ts';
 import { EXPORT_COMMANDS } from './export-commands.ts';
 import { formatTable, moreNote, type Row, rowsIn } from './format.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
-import type { OptionName } from './read-arguments.ts';
+import type { OptionName } from './options.ts';
 import { REQUEST_COMMANDS } from './request-commands.ts';
 import { TOP } from './top.ts';
 import { USAGE_COMMANDS } from './usage-commands.ts';

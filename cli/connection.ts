@@ -2,7 +2,7 @@ import { PROGRAM } from '#program';
 import { type AdminClient, type AdminClientOptions, createAdminClient } from './admin-client.ts';
 import type { Check } from './check.ts';
 import { CliError, usageError } from './cli-error.ts';
-import type { Options } from './read-arguments.ts';
+import type { Options } from './options.ts';
 
 export type Connection = {
   send: AdminClient;
@@ -52,26 +52,21 @@ const connectTo = async (baseUrl: string, { url, region, profile }: Options, env
   return connection({ sign: createSigner(createAwsClient({ region, profile }), 'execute-api') });
 };
 
-const connectToStack = async (
-  stack: string,
-  { region, profile }: Options,
-  env: Env,
-): Promise<Connection> => {
+const connectToStack = async (stack: string, { region, profile }: Options, env: Env) => {
   // Loading the AWS SDK takes 0.5 s and a local router does not need it.
   const aws = await import('./deployed-stack.ts');
   const client = aws.createAwsClient({ region, profile });
   const { baseUrl, outputs } = await aws.findRouter(client, stack);
-  const lambda = async () => ({
-    endpoint: await aws.serviceEndpoint(client, 'lambda', env.AWS_ENDPOINT_URL_LAMBDA),
-    sign: aws.createSigner(client, 'lambda'),
-    functionName: outputs.RouterFunctionName ?? '',
-  });
   return {
     send: createAdminClient({ baseUrl, sign: aws.createSigner(client, 'execute-api') }),
     addresses: addressesIn(outputs),
     checkQuotas: async () => {
       const { checkLambdaQuotas } = await import('./lambda-quotas.ts');
-      return checkLambdaQuotas(await lambda());
+      return checkLambdaQuotas({
+        endpoint: await aws.serviceEndpoint(client, 'lambda', env.AWS_ENDPOINT_URL_LAMBDA),
+        sign: aws.createSigner(client, 'lambda'),
+        functionName: outputs.RouterFunctionName ?? '',
+      });
     },
   };
 };

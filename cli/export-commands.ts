@@ -4,8 +4,7 @@ import { type AdminClient, requestFor } from './admin-client.ts';
 import { messageOf, usageError } from './cli-error.ts';
 import type { Command, CommandInput } from './command.ts';
 import { csvLine, type Row, rowsIn, textOf } from './format.ts';
-import type { Options } from './read-arguments.ts';
-import { membersIn, required } from './read-options.ts';
+import { membersIn, type Options, required } from './options.ts';
 import { type Piece, writeResumable } from './resumable-file.ts';
 
 const FORMATS = ['focus', 'cloudevents', 'stripe', 'openmeter', 'ndjson'] as const;

@@ -2,7 +2,7 @@ import { PROGRAM } from '#program';
 import { namesIn, OPERATIONS } from '../lambdas/operations.ts';
 import type { Command } from './command.ts';
 import { COMMANDS } from './commands.ts';
-import { isFlag, type OptionName } from './read-arguments.ts';
+import { isFlag, type OptionName, optionOf } from './options.ts';
 
 /** Values of examples, by the names of operands and options. */
 const VALUES: Record<string, string> = {
@@ -13,37 +13,11 @@ const VALUES: Record<string, string> = {
   ...{ name: 'Team', month: '2026-10', format: 'focus', from: '7d', 'max-usd': '25' },
 };
 
-const WHEN = '12h|90d|2026-11-01|2026-11-01T08:00:00Z';
-
-/** What options accept, by their names; of a resource that accepts others behind its name. */
-const ALLOWED: Record<string, string> = {
-  period: 'hour|day|month',
+/** What options accept where it depends on the resource; otherwise it is in their table. */
+const OF_RESOURCE: Record<string, string> = {
   'budgets period': 'hour|day|month|total',
-  replay: 'header|retries|off',
-  state: 'off|asked|default',
-  loops: 'off|warn|stop',
-  priority: 'interactive|batch',
-  overlap: 'none|1h|24h|7d',
-  reason: 'leaked',
   'keys status': 'active|paused|expired|revoked',
-  fault: 'none|caller|provider|operator|router',
   'requests status': '429|5xx|finished|failed|refused|abandoned',
-  require: 'region=WORD|retention=WORD|none',
-  by: 'day|model|key|project|user|session|agent|client|tag:NAME',
-  format: 'focus|cloudevents|stripe|openmeter|ndjson',
-  meter: 'cost|tokens|requests',
-  provider: 'anthropic|openai',
-  role: 'operator|viewer|project:ID',
-  tag: 'NAME=VALUE',
-  month: '2026-10',
-  ...{ since: WHEN, until: WHEN, from: WHEN, to: WHEN, expires: WHEN },
-  ...Object.fromEntries(
-    ['rpm', 'quota', 'concurrency', 'limit', 'max-keys', 'max-wait-ms', 'weight'].map((name) => [
-      name,
-      'N',
-    ]),
-  ),
-  'max-usd': '25|0.50',
 };
 
 /** Options that must be given: those of the path, and those of the command. */
@@ -103,7 +77,8 @@ const wordsOf = (name: string, command: Command): string[] => {
   const needed = neededBy(command);
   const shown = (option: OptionName): string => {
     const [resource = ''] = name.split(' ');
-    const values = ALLOWED[`${resource} ${option}`] ?? ALLOWED[option] ?? option.toUpperCase();
+    const { accepts = option.toUpperCase() } = optionOf(option);
+    const values = OF_RESOURCE[`${resource} ${option}`] ?? accepts;
     const text = isFlag(option) ? `--${option}` : `--${option} ${values}`;
     return needed.includes(option) ? text : `[${text}]`;
   };

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Command } from './command.ts';
-import type { OptionName } from './read-arguments.ts';
+import type { OptionName } from './options.ts';
 
 const KEY_COLUMNS = ['id', 'start', 'name', 'plan', 'status', 'created_at', 'expires_at'];
 const KEY_NOTE = 'The key is shown only once. Store it now.';

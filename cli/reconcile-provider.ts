@@ -3,9 +3,8 @@ import { CliError, usageError } from './cli-error.ts';
 import type { CommandInput } from './command.ts';
 import type { Env } from './connection.ts';
 import { plural, type Row, rowsIn, textOf } from './format.ts';
+import { type Options, required } from './options.ts';
 import { ANY_MODEL, type Billed, PROVIDERS, readInvoice } from './provider-costs.ts';
-import type { Options } from './read-arguments.ts';
-import { required } from './read-options.ts';
 
 /** Of `2026-10`. */
 const monthIn = (text: string): { from: Date; to: Date } => {

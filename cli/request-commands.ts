@@ -1,6 +1,6 @@
 import type { Command } from './command.ts';
 import { moreNote, type Row, rowsIn, textOf } from './format.ts';
-import type { OptionName } from './read-arguments.ts';
+import type { OptionName } from './options.ts';
 
 const COLUMNS = 'id created_at project key model status outcome error charged ms'.split(' ');
 

@@ -3,8 +3,7 @@ import { type AdminClient, requestFor } from './admin-client.ts';
 import { CliError } from './cli-error.ts';
 import type { Command } from './command.ts';
 import { formatTable, plural, type Row, rowsIn, textOf } from './format.ts';
-import type { OptionName } from './read-arguments.ts';
-import { membersIn } from './read-options.ts';
+import { membersIn, type OptionName } from './options.ts';
 
 const WINDOW_MS = 5 * 60_000;
 /** The newest of the window: the most that one response has. */
@@ -16,9 +15,6 @@ const PAUSE_MS = 2_000;
 const CLEAR = '\u001B[H\u001B[2J';
 
 const numberIn = (row: Row, name: string): number => Number(row[name] ?? 0);
-
-const sumOf = (rows: Row[], name: string): number =>
-  rows.reduce((sum, row) => sum + numberIn(row, name), 0);
 
 const rounded = (value: number, digits: number): number => Number(value.toFixed(digits));
 
@@ -35,7 +31,10 @@ const measuresOf = (rows: Row[]) => {
     failed_percent: rounded((100 * failed) / Math.max(1, rows.length - refused), 1),
     refused,
     first_content_ms: medianOf(first),
-    cost_usd: rounded(sumOf(rows, 'cost_usd'), 6),
+    cost_usd: rounded(
+      rows.reduce((sum, row) => sum + numberIn(row, 'cost_usd'), 0),
+      6,
+    ),
   };
 };
 
