@@ -17,8 +17,6 @@ export const sourcesIn = ({ outputs }: Metafile): string[] =>
     Object.keys(inputs).filter((path) => (inputs[path]?.bytesInOutput ?? 0) > 0),
   );
 
-const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
-
 /**
  * Bundles the console for browsers: one page, one script, one style and the document of the API. The names contain
  * a hash, so that browsers keep the files until the next version.
@@ -51,7 +49,7 @@ export const buildConsole = (): { files: ConsoleFiles; sources: string[] } => {
   };
   let page = readFileSync(new URL('page.html', import.meta.url), 'utf8');
   for (const { path, text } of outputFiles) {
-    const name = nameOf(path);
+    const name = path.slice(path.lastIndexOf('/') + 1);
     const extension = name.slice(name.lastIndexOf('.') + 1);
     assets[name] = { type: TYPES[extension] ?? 'text/plain; charset=utf-8', text };
     page = page.replace(`{{${extension}}}`, name);

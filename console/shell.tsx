@@ -14,6 +14,7 @@ import { PlaygroundPage } from './pages/playground.tsx';
 import { ProjectsPage } from './pages/projects.tsx';
 import { RequestsPage } from './pages/requests.tsx';
 import { UsagePage } from './pages/usage.tsx';
+import { Shown } from './parts/blocks.tsx';
 import { SharedProvider } from './parts/context.ts';
 import { unknownFilters } from './parts/filters.ts';
 import { GoTo } from './parts/go-to.tsx';
@@ -22,7 +23,6 @@ import { type Group, Navigation, placesFor } from './parts/navigation.tsx';
 import { Notices } from './parts/notice.tsx';
 import { useRoute } from './parts/route.ts';
 import { NewKeyDialog } from './parts/secret-dialog.tsx';
-import { Shown } from './parts/states.tsx';
 
 const GROUPS: readonly Group[] = [
   {

@@ -4,11 +4,10 @@ import { localSession, type Session, userSession } from './api/session.ts';
 import { finishSignIn, goToSignIn, hasSignedOut, returnAddress } from './api/sign-in.ts';
 import type { SignIn } from './api/user-pool.ts';
 import { MyUsagePage } from './pages/my-usage.tsx';
-import { Button } from './parts/button.tsx';
+import { Button, FailureBox } from './parts/blocks.tsx';
 import { Dialog } from './parts/dialog.tsx';
 import { Logo } from './parts/icons.tsx';
 import { hrefOf, useRoute } from './parts/route.ts';
-import { FailureBox } from './parts/states.tsx';
 import { settings } from './settings.ts';
 import { Shell } from './shell.tsx';
 

@@ -29,20 +29,9 @@ export type Measured = Reply['targets.measured'];
 export type TargetMeasure = Measured['targets'][number];
 export type { CallOutcome };
 export type Check = { check: string; result: string; place?: string; reason?: string };
-export type Budget = {
-  scope: 'organisation' | 'project' | 'key' | 'users' | 'user' | 'sessions' | 'session';
-  id: string;
-  project?: string;
-  max_usd: number;
-  period: 'hour' | 'day' | 'month' | 'total';
-  paused?: boolean;
-  set_by: string;
-  set_at: string;
-  /** Of one that counts for each user or session: absent, and so are the others. */
-  spent_usd?: number;
-  leased_usd?: number;
-  forecast_usd?: number;
-};
+/** Of one that counts for each user or session, the sums are absent. */
+export type Budget = Reply['budgets.set'] &
+  Partial<Record<'spent_usd' | 'leased_usd' | 'forecast_usd', number>>;
 export type RequestSummary = RowOf<'requests.list'>;
 export type RequestRecord = ReturnType<typeof recordForOperator> & { key_name: string | null };
 

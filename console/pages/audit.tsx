@@ -1,13 +1,10 @@
 import type { AuditEntry } from '../api/types.ts';
-import { Clip } from '../parts/clip.tsx';
+import { Clip, Empty, Instant, Page, Shown } from '../parts/blocks.tsx';
 import { useShared } from '../parts/context.ts';
 import { useFilters } from '../parts/filters.ts';
-import { Page } from '../parts/page.tsx';
 import { More, usePaged } from '../parts/paged.tsx';
 import { FilterSearch } from '../parts/search.tsx';
-import { Empty, Shown } from '../parts/states.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { Instant } from '../parts/time.tsx';
 import { NUMBERS } from './limit-fields.tsx';
 
 const text = (value: unknown): string => {

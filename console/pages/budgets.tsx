@@ -1,14 +1,11 @@
 import type { Budget } from '../api/types.ts';
-import { Clip } from '../parts/clip.tsx';
+import { Clip, Empty, Instant, Page, Shown } from '../parts/blocks.tsx';
 import { useShared } from '../parts/context.ts';
 import { dollars } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
 import { Meter } from '../parts/meter.tsx';
-import { Page } from '../parts/page.tsx';
 import { type Action, useActions } from '../parts/row-actions.tsx';
-import { Empty, Shown } from '../parts/states.tsx';
 import { type Column, figures, named, Table } from '../parts/table.tsx';
-import { Instant } from '../parts/time.tsx';
 import { nameInAudit, Who } from './audit.tsx';
 import {
   ChangeBudget,

@@ -1,8 +1,7 @@
 import type { Check } from '../api/types.ts';
+import { Section, Shown } from '../parts/blocks.tsx';
 import { useShared } from '../parts/context.ts';
 import { useLoad } from '../parts/load.ts';
-import { Section } from '../parts/page.tsx';
-import { Shown } from '../parts/states.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 
 const CHECK_COLUMNS: Column<Check>[] = [

@@ -1,15 +1,12 @@
 import type { Incident } from '../api/types.ts';
-import { Button } from '../parts/button.tsx';
+import { Basis, Button, Empty, Instant, Page, Section, Shown } from '../parts/blocks.tsx';
 import { useShared } from '../parts/context.ts';
 import { useEvery } from '../parts/every.ts';
 import { Facts } from '../parts/facts.tsx';
 import { count, plural } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
-import { Page, Section } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
 import { RunbookLink } from '../parts/runbook-link.tsx';
-import { Empty, Shown } from '../parts/states.tsx';
-import { Basis, Instant } from '../parts/time.tsx';
 
 const REFRESH_MS = 15_000;
 

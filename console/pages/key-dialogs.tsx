@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { Key, KeyUsage, Plan, Rotated } from '../api/types.ts';
+import { Instant, Tick } from '../parts/blocks.tsx';
 import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
 import { FormDialog, useForm } from '../parts/dialog.tsx';
@@ -7,7 +8,6 @@ import { Expiry, expiresAt } from '../parts/expiry.tsx';
 import { Choices, optionsOf, SelectField, TextField } from '../parts/field.tsx';
 import { count, localTime, plural } from '../parts/format.ts';
 import { announce } from '../parts/notice.tsx';
-import { Instant } from '../parts/time.tsx';
 import { type KeyRow, nameOf } from './keys-data.ts';
 import { LimitFields, limitsIn, NO_LIMITS } from './limit-fields.tsx';
 
@@ -179,14 +179,11 @@ export const RevokeKey = ({ project, row, onClose, onChanged }: KeyProps) => {
       ) : (
         <p class="callout">Never used.</p>
       )}
-      <label class="tick">
-        <input
-          type="checkbox"
-          checked={isLeaked}
-          onChange={({ currentTarget }) => setLeaked(currentTarget.checked)}
-        />
-        It leaked: the audit and the alert say so
-      </label>
+      <Tick
+        label="It leaked: the audit and the alert say so"
+        checked={isLeaked}
+        onChange={setLeaked}
+      />
     </ConfirmDialog>
   );
 };

@@ -1,15 +1,13 @@
 import type { AuditEntry, Key } from '../api/types.ts';
 import { Bars } from '../parts/bars.tsx';
+import { Empty, Instant, Page, Section, Shown } from '../parts/blocks.tsx';
 import { useShared } from '../parts/context.ts';
 import { Copied } from '../parts/copy.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { costText, count, plural } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
 import { Meter } from '../parts/meter.tsx';
-import { Page, Section } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
-import { Empty, Shown } from '../parts/states.tsx';
-import { Instant } from '../parts/time.tsx';
 import { nameInAudit } from './audit.tsx';
 import { useKeyActions } from './key-actions.tsx';
 import { KeyStatus } from './key-table.tsx';

@@ -1,10 +1,9 @@
 import type { ComponentChildren } from 'preact';
-import { Clip } from '../parts/clip.tsx';
+import { Clip, Instant } from '../parts/blocks.tsx';
 import { dollars, plural } from '../parts/format.ts';
 import { Meter } from '../parts/meter.tsx';
 import { hrefOf } from '../parts/route.ts';
 import { type Column, figures, Table } from '../parts/table.tsx';
-import { Instant } from '../parts/time.tsx';
 import type { KeyActions } from './key-actions.tsx';
 import { isEnded, type KeyRow, nameOf, statusOf } from './keys-data.ts';
 

@@ -1,5 +1,5 @@
 import type { Key, PagedList } from '../api/types.ts';
-import { Button } from '../parts/button.tsx';
+import { Button, Empty, Page, Shown } from '../parts/blocks.tsx';
 import { useShared } from '../parts/context.ts';
 import { csvOf, saveFile } from '../parts/csv.ts';
 import { Choices } from '../parts/field.tsx';
@@ -7,11 +7,9 @@ import { useFilters } from '../parts/filters.ts';
 import { plural } from '../parts/format.ts';
 import { useLatest } from '../parts/latest.ts';
 import { announce } from '../parts/notice.tsx';
-import { Page } from '../parts/page.tsx';
 import { More, usePaged } from '../parts/paged.tsx';
 import { hrefOf } from '../parts/route.ts';
 import { FilterSearch, withoutSecret } from '../parts/search.tsx';
-import { Empty, Shown } from '../parts/states.tsx';
 import { useKeyActions } from './key-actions.tsx';
 import { KeyPage } from './key-page.tsx';
 import { KeyTable } from './key-table.tsx';

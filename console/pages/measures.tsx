@@ -1,10 +1,8 @@
 import type { Measured, TargetMeasure } from '../api/types.ts';
-import { Clip } from '../parts/clip.tsx';
+import { Basis, Clip, Section } from '../parts/blocks.tsx';
 import { dollars, milliseconds, percent } from '../parts/format.ts';
-import { Section } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
 import { type Column, figures, named, Table } from '../parts/table.tsx';
-import { Basis } from '../parts/time.tsx';
 
 type Measurable = { measure?: Omit<TargetMeasure, 'model' | 'target'> | undefined };
 

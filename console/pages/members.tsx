@@ -1,17 +1,15 @@
 import type { Member } from '../api/types.ts';
+import { Empty, Instant, Page, Shown } from '../parts/blocks.tsx';
 import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
 import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { CheckList, SelectField, TextField } from '../parts/field.tsx';
 import { useFilters } from '../parts/filters.ts';
-import { Page } from '../parts/page.tsx';
 import { More, usePaged } from '../parts/paged.tsx';
 import { hrefOf } from '../parts/route.ts';
 import { type Action, type DialogProps, useActions } from '../parts/row-actions.tsx';
 import { FilterSearch } from '../parts/search.tsx';
-import { Empty, Shown } from '../parts/states.tsx';
 import { type Column, named, Table } from '../parts/table.tsx';
-import { Instant } from '../parts/time.tsx';
 
 const PROJECT = 'project:';
 

@@ -1,16 +1,12 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { asFailure } from '../api/failure.ts';
 import type { CallOutcome, Target, TargetMeasure } from '../api/types.ts';
-import { Button } from '../parts/button.tsx';
-import { Clip } from '../parts/clip.tsx';
+import { Button, Clip, Instant, Page, Shown } from '../parts/blocks.tsx';
 import { useShared } from '../parts/context.ts';
 import { dollars, milliseconds, plural } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
-import { Page } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
-import { Shown } from '../parts/states.tsx';
 import { type Column, figures, Table } from '../parts/table.tsx';
-import { Instant } from '../parts/time.tsx';
 import { Configuration } from './checks.tsx';
 import { ByModel, MEASURES } from './measures.tsx';
 

@@ -1,14 +1,11 @@
 import { useState } from 'preact/hooks';
 import { usageOf } from '../api/caller.ts';
 import type { ApiFailure } from '../api/failure.ts';
-import { Button } from '../parts/button.tsx';
+import { Button, FailureBox, Instant, Page } from '../parts/blocks.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { Field, KeyInput } from '../parts/field.tsx';
 import { useLatest } from '../parts/latest.ts';
 import { Meter } from '../parts/meter.tsx';
-import { Page } from '../parts/page.tsx';
-import { FailureBox } from '../parts/states.tsx';
-import { Instant } from '../parts/time.tsx';
 
 type Usage = Awaited<ReturnType<typeof usageOf>>;
 

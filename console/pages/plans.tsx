@@ -1,12 +1,11 @@
 import type { Plan } from '../api/types.ts';
+import { Empty, Page } from '../parts/blocks.tsx';
 import { deletion } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
 import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { IdField } from '../parts/field.tsx';
 import { count } from '../parts/format.ts';
-import { Page } from '../parts/page.tsx';
 import { type Action, type DialogProps, useActions } from '../parts/row-actions.tsx';
-import { Empty } from '../parts/states.tsx';
 import { AllowedNames, type Column, figures, Maximum, named, Table } from '../parts/table.tsx';
 import { LimitFields, limitsIn, NO_LIMITS, textsOf } from './limit-fields.tsx';
 import { PlanFields, planBody, planTexts, storedAs } from './plan-fields.tsx';

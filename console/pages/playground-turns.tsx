@@ -1,7 +1,7 @@
 import type { Turn } from '../api/conversation.ts';
 import type { ApiFailure } from '../api/failure.ts';
+import { FailureBox } from '../parts/blocks.tsx';
 import { hrefOf } from '../parts/route.ts';
-import { FailureBox } from '../parts/states.tsx';
 
 /** A turn of the conversation; of a response with the request that it came from. */
 export type Shown = {

@@ -1,14 +1,12 @@
 import type { Project } from '../api/types.ts';
+import { Empty, Instant, Page } from '../parts/blocks.tsx';
 import { deletion } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
 import { FormDialog, useForm } from '../parts/dialog.tsx';
 import { CheckList, IdField, TextField } from '../parts/field.tsx';
-import { Page } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
 import { type Action, type DialogProps, useActions } from '../parts/row-actions.tsx';
-import { Empty } from '../parts/states.tsx';
 import { AllowedNames, type Column, figures, Maximum, named, Table } from '../parts/table.tsx';
-import { Instant } from '../parts/time.tsx';
 import { WebhookDialog } from './webhook-dialog.tsx';
 
 const ProjectDialog = ({ row: project, onClose, onChanged }: DialogProps & { row?: Project }) => {

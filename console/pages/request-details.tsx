@@ -1,15 +1,13 @@
 import type { RequestRecord } from '../api/types.ts';
+import { Instant, Page, Shown } from '../parts/blocks.tsx';
 import { useShared } from '../parts/context.ts';
 import { Copied } from '../parts/copy.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { count, dollars, milliseconds } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
-import { Page } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
 import { RunbookLink } from '../parts/runbook-link.tsx';
-import { Shown } from '../parts/states.tsx';
 import { StatusPill } from '../parts/status-pill.tsx';
-import { Instant } from '../parts/time.tsx';
 
 /** Whose it is to prevent it. */
 const FAULTS: Record<RequestRecord['whose_fault'], string> = {

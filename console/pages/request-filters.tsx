@@ -1,6 +1,6 @@
 import { useId, useState } from 'preact/hooks';
 import type { RequestSummary } from '../api/types.ts';
-import { Button } from '../parts/button.tsx';
+import { Button } from '../parts/blocks.tsx';
 import { Choices, Select } from '../parts/field.tsx';
 import {
   type FilterValues,

@@ -1,11 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import type { RequestSummary } from '../api/types.ts';
-import { Clip } from '../parts/clip.tsx';
+import { Clip, Instant } from '../parts/blocks.tsx';
 import { costText, milliseconds, plural } from '../parts/format.ts';
 import { hrefOf } from '../parts/route.ts';
 import { StatusPill } from '../parts/status-pill.tsx';
 import { type Column, figures, Table } from '../parts/table.tsx';
-import { Instant } from '../parts/time.tsx';
 
 const NO_COST = { cost_usd: 0, cost_estimated_usd: 0, incomplete_requests: 0 };
 

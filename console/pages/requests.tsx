@@ -1,16 +1,14 @@
 import { useState } from 'preact/hooks';
 import { asFailure } from '../api/failure.ts';
 import type { PagedList, RequestSummary } from '../api/types.ts';
-import { Button } from '../parts/button.tsx';
+import { Button, Empty, Page, Shown } from '../parts/blocks.tsx';
 import { useShared } from '../parts/context.ts';
 import { useEvery } from '../parts/every.ts';
 import { useFilters } from '../parts/filters.ts';
 import { DAY_MS, localClock } from '../parts/format.ts';
-import { Page } from '../parts/page.tsx';
 import { More, usePaged } from '../parts/paged.tsx';
 import { hrefOf } from '../parts/route.ts';
 import { Search } from '../parts/search.tsx';
-import { Empty, Shown } from '../parts/states.tsx';
 import { RequestDetails } from './request-details.tsx';
 import { FilterBar, namedIn, type RequestFilters } from './request-filters.tsx';
 import { RequestTable } from './request-table.tsx';

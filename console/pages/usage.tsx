@@ -1,8 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { asFailure } from '../api/failure.ts';
 import { Bars } from '../parts/bars.tsx';
-import { Button } from '../parts/button.tsx';
-import { Clip } from '../parts/clip.tsx';
+import { Button, Clip, Empty, Page, Shown } from '../parts/blocks.tsx';
 import { useShared } from '../parts/context.ts';
 import { csvOf, saveFile } from '../parts/csv.ts';
 import { Choices } from '../parts/field.tsx';
@@ -10,9 +9,7 @@ import { USAGE_MEASURES, useFilters } from '../parts/filters.ts';
 import { utcDay } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
 import { announce } from '../parts/notice.tsx';
-import { Page } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
-import { Empty, Shown } from '../parts/states.tsx';
 import {
   ageOf,
   barsOf,

@@ -1,13 +1,12 @@
 import { useState } from 'preact/hooks';
 import { ApiFailure } from '../api/failure.ts';
 import type { Webhook } from '../api/types.ts';
+import { Instant, Shown } from '../parts/blocks.tsx';
 import { useShared } from '../parts/context.ts';
 import { Dialog, FormDialog, useForm } from '../parts/dialog.tsx';
 import { TextField } from '../parts/field.tsx';
 import { useLoad } from '../parts/load.ts';
 import { SecretDialog } from '../parts/secret-dialog.tsx';
-import { Shown } from '../parts/states.tsx';
-import { Instant } from '../parts/time.tsx';
 
 type WebhookProps = { row: { id: string }; onClose: () => void };
 type FormProps = { project: string; stored: Webhook | null; onClose: () => void };

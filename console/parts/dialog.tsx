@@ -1,9 +1,8 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type ApiFailure, asFailure } from '../api/failure.ts';
-import { Button } from './button.tsx';
+import { Button, FailureBox } from './blocks.tsx';
 import { announce } from './notice.tsx';
-import { FailureBox } from './states.tsx';
 
 type DialogProps = {
   title: string;

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
+import { Tick } from './blocks.tsx';
 import { useFailure } from './dialog.tsx';
 
 type FieldProps = {
@@ -143,17 +144,15 @@ export const CheckList = ({ legend, hint, options, value: chosen, onChange }: Ch
     <legend>{legend}</legend>
     <div class="checks">
       {options.map(({ value, label }) => (
-        <label key={value} class="tick">
-          <input
-            type="checkbox"
-            checked={chosen.includes(value)}
-            onChange={({ currentTarget }) => {
-              const others = chosen.filter((one) => one !== value);
-              onChange(currentTarget.checked ? [...others, value] : others);
-            }}
-          />
-          <span>{label}</span>
-        </label>
+        <Tick
+          key={value}
+          label={label}
+          checked={chosen.includes(value)}
+          onChange={(isTicked) => {
+            const others = chosen.filter((one) => one !== value);
+            onChange(isTicked ? [...others, value] : others);
+          }}
+        />
       ))}
     </div>
     {hint && <p class="hint">{hint}</p>}

@@ -2,12 +2,12 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Api } from '../api/client.ts';
 import type { ApiFailure } from '../api/failure.ts';
 import type { Project } from '../api/types.ts';
+import { FailureBox } from './blocks.tsx';
 import { Dialog } from './dialog.tsx';
 import { useLatest } from './latest.ts';
 import { moveFocus } from './move-focus.ts';
 import { hrefOf } from './route.ts';
 import { Search, withoutSecret } from './search.tsx';
-import { FailureBox } from './states.tsx';
 
 export type Place = { title: string; href: string };
 

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Session } from '../api/session.ts';
 import type { Project } from '../api/types.ts';
 import { settings, version } from '../settings.ts';
-import { Button } from './button.tsx';
+import { Button } from './blocks.tsx';
 import type { Place } from './go-to.tsx';
 import { Icon, type IconName, Logo } from './icons.tsx';
 import { hrefOf } from './route.ts';

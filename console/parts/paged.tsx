@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { asFailure } from '../api/failure.ts';
 import type { PagedList } from '../api/types.ts';
-import { Button } from './button.tsx';
+import { Button } from './blocks.tsx';
 import { count } from './format.ts';
 import { type Loaded, useLoad } from './load.ts';
 import { announce } from './notice.tsx';

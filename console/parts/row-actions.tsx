@@ -1,6 +1,6 @@
 import type { ComponentType, VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { Button } from './button.tsx';
+import { Button } from './blocks.tsx';
 import { useShared } from './context.ts';
 import { Menu, type MenuItem } from './menu.tsx';
 import type { Column } from './table.tsx';

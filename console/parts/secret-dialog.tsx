@@ -3,13 +3,12 @@ import { useEffect, useState } from 'preact/hooks';
 import { KEY } from '../../lambdas/clients.ts';
 import { modelsOf } from '../api/caller.ts';
 import type { NewKey } from '../api/types.ts';
-import { Button } from './button.tsx';
+import { Button, Shown, Tick } from './blocks.tsx';
 import { Copyable } from './copy.tsx';
 import { Dialog } from './dialog.tsx';
 import { SelectField } from './field.tsx';
 import { useLoad } from './load.ts';
 import { Snippets } from './snippets.tsx';
-import { Shown } from './states.tsx';
 
 const warnOfLoss = (event: BeforeUnloadEvent): void => event.preventDefault();
 
@@ -63,14 +62,7 @@ export const SecretDialog = ({ title, label, text, isWide = false, ...props }: S
       <Copyable text={text} label={label} />
       {props.children}
       <div class="dialog-actions">
-        <label class="tick">
-          <input
-            type="checkbox"
-            checked={isSaved}
-            onChange={({ currentTarget }) => setSaved(currentTarget.checked)}
-          />
-          I have saved it
-        </label>
+        <Tick label="I have saved it" checked={isSaved} onChange={setSaved} />
         <Button look="is-primary" disabled={!isSaved} onClick={props.onDone}>
           Done
         </Button>

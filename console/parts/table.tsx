@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { Button } from './button.tsx';
-import { Clip } from './clip.tsx';
+import { Button, Clip } from './blocks.tsx';
 import { useShared } from './context.ts';
 import { count, plural } from './format.ts';
 import { hrefOf, replaceHash } from './route.ts';

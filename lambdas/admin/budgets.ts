@@ -19,7 +19,7 @@ const NANOS = 1e9;
 const MAX_BUDGETS = 1_000;
 
 const publicBudget = (budget: Budget) => ({
-  scope: budget.scope,
+  scope: budget.scope as BudgetScope,
   id: budget.name,
   ...(budget.project !== undefined && { project: budget.project }),
   max_usd: dollarsOf(budget.max),
