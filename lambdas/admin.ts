@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import { identify } from './admin/identify.ts';
-import { type AwsServiceName, readEndpoint } from './aws/endpoint.ts';
+import { createAwsOptions } from './aws/endpoint.ts';
 import { createUserPool, type UserPool } from './aws/user-pool.ts';
 import { bundledModels } from './catalog/bundled-models.ts';
 import { createAdmin } from './create-admin.ts';
-import { type AdminEnv, adminEnv, readEnv } from './env.ts';
+import { type AdminEnv, adminEnv, readEnv, tableNamesIn } from './env.ts';
 import type { HttpEvent } from './http/read-event.ts';
 import { readConsole } from './read-console.ts';
 import { createDynamoClient } from './stores/dynamo/client.ts';
@@ -25,11 +25,7 @@ const log = createTelemetry({
   write: (line) => process.stdout.write(line),
 });
 const credentials = defaultProvider();
-const aws = (service: AwsServiceName) => ({
-  ...readEndpoint(service, process.env),
-  credentials,
-  clock: systemClock,
-});
+const aws = createAwsOptions(process.env, { credentials, clock: systemClock });
 const client = createDynamoClient(aws('dynamodb'));
 const secrets = openUpstreamSecrets(aws('secretsmanager'), { secretId: env.UPSTREAM_SECRET, log });
 
@@ -40,13 +36,7 @@ const admin = createAdmin({
   models: bundledModels,
   ...createDynamoStores({
     client,
-    tableNames: {
-      keys: env.KEYS_TABLE,
-      plans: env.PLANS_TABLE,
-      meters: env.METERS_TABLE,
-      records: env.RECORDS_TABLE,
-      history: env.HISTORY_TABLE,
-    },
+    tableNames: tableNamesIn(env),
   }),
   projects: createDynamoProjectStore({ client, tableName: env.PROJECTS_TABLE }),
   identify,

@@ -1,5 +1,5 @@
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
-import { type AwsServiceName, readEndpoint } from './aws/endpoint.ts';
+import { createAwsOptions } from './aws/endpoint.ts';
 import { createJsonService } from './aws/json-service.ts';
 import { createPublish } from './aws/topic.ts';
 import { ALERT_QUEUE, createAlerts } from './create-alerts.ts';
@@ -13,11 +13,7 @@ import { createPostJson, isInner } from './webhooks/post.ts';
 
 const env = readEnv(alertsEnv(), process.env);
 const log = createLog((line) => process.stdout.write(line));
-const credentials = defaultProvider();
-const aws = (service: AwsServiceName) => ({
-  ...readEndpoint(service, process.env),
-  ...{ credentials, clock },
-});
+const aws = createAwsOptions(process.env, { credentials: defaultProvider(), clock });
 
 /** Tells people of alarms and of lines of the log, on AWS. What fails is called again by Lambda, or by the queue. */
 export const handler = createAlerts({

@@ -5,6 +5,24 @@ import { STATE_MODES } from './tables.ts';
 const Name = s.checked(s.string, ({ length }) => length >= 3, 'must have at least 3 characters');
 const WholeNumber = s.matching(/^[1-9]\d*$/, 'must be a whole number above 0');
 
+/** The physical names of the tables that the router and the admin function share. */
+const TableEnv = {
+  KEYS_TABLE: Name,
+  PLANS_TABLE: Name,
+  METERS_TABLE: Name,
+  RECORDS_TABLE: Name,
+  HISTORY_TABLE: Name,
+};
+
+/** The same by their logical names. */
+export const tableNamesIn = (env: Record<keyof typeof TableEnv, string>) => ({
+  keys: env.KEYS_TABLE,
+  plans: env.PLANS_TABLE,
+  meters: env.METERS_TABLE,
+  records: env.RECORDS_TABLE,
+  history: env.HISTORY_TABLE,
+});
+
 /** CONTRACT with lib/: the environment variables of the router function. */
 export const RouterEnv = s.object({
   /** Name of the stage, on every metric. */
@@ -13,11 +31,7 @@ export const RouterEnv = s.object({
   MAX_SERIES: WholeNumber,
   /** Stage option `corsOrigins`, separated by spaces. */
   CORS_ORIGINS: s.withDefault(s.string, ''),
-  KEYS_TABLE: Name,
-  PLANS_TABLE: Name,
-  METERS_TABLE: Name,
-  RECORDS_TABLE: Name,
-  HISTORY_TABLE: Name,
+  ...TableEnv,
   /** Stage option `recordDays`. */
   RECORD_DAYS: WholeNumber,
   /** Stage option `countTokens`. */
@@ -94,12 +108,8 @@ export const adminEnv = () =>
     STAGE: s.nonEmpty,
     /** Stage option `state`, which the doctor shows. */
     STATE: s.exactOptional(s.oneOf(STATE_MODES)),
-    KEYS_TABLE: Name,
-    PLANS_TABLE: Name,
+    ...TableEnv,
     PROJECTS_TABLE: Name,
-    METERS_TABLE: Name,
-    RECORDS_TABLE: Name,
-    HISTORY_TABLE: Name,
     /** The secret with the providers' credentials, for the doctor's calls. */
     UPSTREAM_SECRET: s.nonEmpty,
     /** Files of the console, from the folder of the code. Absent if the stage has no console. */

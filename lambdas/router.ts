@@ -3,12 +3,12 @@ import { isIP, Socket } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import { createBucket } from './aws/bucket.ts';
-import { type AwsServiceName, readEndpoint } from './aws/endpoint.ts';
+import { createAwsOptions } from './aws/endpoint.ts';
 import { createEventBus } from './aws/event-bus.ts';
 import { bundledModels } from './catalog/bundled-models.ts';
 import { createCatalog } from './catalog/catalog.ts';
 import { createRouter } from './create-router.ts';
-import { RouterEnv, readEnv, WHO_KEY } from './env.ts';
+import { RouterEnv, readEnv, tableNamesIn, WHO_KEY } from './env.ts';
 import type { HttpHandler } from './http/create-http-handler.ts';
 import { createAuthenticate, LOOK_UP_TIMEOUT_MS } from './keys/authenticate.ts';
 import { labelsOf } from './metrics.ts';
@@ -42,22 +42,11 @@ const log = createTelemetry({
   write: (line) => stdout.write(line),
 });
 const credentials = defaultProvider();
-const aws = (service: AwsServiceName) => ({
-  ...readEndpoint(service, process.env),
-  credentials,
-  clock: systemClock,
-});
+const aws = createAwsOptions(process.env, { credentials, clock: systemClock });
 const { ANSWERS_BUCKET: bucketName } = env;
 const storeOptions: Parameters<typeof createRouterStores>[0] = {
   client: createDynamoClient(aws('dynamodb')),
-  tableNames: {
-    keys: env.KEYS_TABLE,
-    plans: env.PLANS_TABLE,
-    meters: env.METERS_TABLE,
-    records: env.RECORDS_TABLE,
-    history: env.HISTORY_TABLE,
-    answers: env.ANSWERS_TABLE,
-  },
+  tableNames: { ...tableNamesIn(env), answers: env.ANSWERS_TABLE },
   recordDays: Number(env.RECORD_DAYS),
   bodies:
     bucketName === undefined

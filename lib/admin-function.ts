@@ -14,7 +14,7 @@ import { STREAMED_FOLDER } from './console-files.ts';
 import { createFunction } from './function-parts.ts';
 import type { FunctionProps } from './function-props.ts';
 import type { Stage } from './stage.ts';
-import { grantKeysByProject, grantOn, type Tables } from './tables.ts';
+import { grantKeysByProject, grantOn, type Tables, tableEnv } from './tables.ts';
 
 type Props = FunctionProps & {
   /** @default no console */
@@ -45,12 +45,8 @@ export class AdminFunction extends Construct {
       environment: {
         STAGE: stage.name,
         STATE: stage.state,
-        KEYS_TABLE: tables.keys.tableName,
-        PLANS_TABLE: tables.plans.tableName,
+        ...tableEnv(tables),
         PROJECTS_TABLE: tables.projects.tableName,
-        METERS_TABLE: tables.meters.tableName,
-        RECORDS_TABLE: tables.records.tableName,
-        HISTORY_TABLE: tables.history.tableName,
         UPSTREAM_SECRET: upstreamSecrets.secret.secretArn,
         ...(props.console && consoleEnv(props.console, stage, props.callerUrl)),
       } satisfies AdminEnv,

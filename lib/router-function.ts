@@ -12,7 +12,7 @@ import { grantBedrock } from './bedrock-access.ts';
 import { createFunction } from './function-parts.ts';
 import type { FunctionProps } from './function-props.ts';
 import type { Stage } from './stage.ts';
-import { grantKeysByProject, grantOn } from './tables.ts';
+import { grantKeysByProject, grantOn, tableEnv } from './tables.ts';
 
 type Props = FunctionProps & {
   /** Undefined if the stage keeps no responses. */
@@ -46,11 +46,7 @@ export class RouterFunction extends Construct {
     this.environment = {
       STAGE: stage.name,
       MAX_SERIES: String(stage.maxSeries),
-      KEYS_TABLE: tables.keys.tableName,
-      PLANS_TABLE: tables.plans.tableName,
-      METERS_TABLE: tables.meters.tableName,
-      RECORDS_TABLE: tables.records.tableName,
-      HISTORY_TABLE: tables.history.tableName,
+      ...tableEnv(tables),
       RECORD_DAYS: String(stage.recordDays),
       COUNT_TOKENS: stage.countTokens,
       TRACEPARENT: stage.passesTraceparent ? 'pass' : 'keep',

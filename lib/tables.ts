@@ -105,6 +105,15 @@ const encrypt = (table: TableV2, key: string): void => {
   resource.addPropertyOverride('Replicas.0.SSESpecification', { KMSMasterKeyId: key });
 };
 
+/** The tables that the router and the admin function share, by the variables that name them. */
+export const tableEnv = (tables: Tables) => ({
+  KEYS_TABLE: tables.keys.tableName,
+  PLANS_TABLE: tables.plans.tableName,
+  METERS_TABLE: tables.meters.tableName,
+  RECORDS_TABLE: tables.records.tableName,
+  HISTORY_TABLE: tables.history.tableName,
+});
+
 /** Grants actions on the table only: `TableV2.grant` would include its indexes. */
 export const grantOn = (table: Table, grantee: IGrantable, ...names: string[]): void => {
   const actions = names.map((name) => `dynamodb:${name}`);

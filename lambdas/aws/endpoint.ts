@@ -65,3 +65,8 @@ export const readEndpoint = (service: AwsServiceName, env: Variables) => {
   const usesUsual = !isDualStack || isAlwaysDualStack(service, suffix);
   return { region, endpoint: `https://${host}.${usesUsual ? suffix : dualStackSuffix}` };
 };
+
+/** Options of the client of a service: its address, and what the clients of a process share. */
+export const createAwsOptions =
+  <Shared extends object>(env: Variables, shared: Shared) =>
+  (service: AwsServiceName) => ({ ...readEndpoint(service, env), ...shared });
