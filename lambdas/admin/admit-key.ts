@@ -4,7 +4,7 @@ import type { AdmittedKey, Project } from '../stores/project-store.ts';
 import { listOf } from '../support/async-lists.ts';
 import { MINUTE_MS } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
-import type { AdminParts, Admission, AdmitKey } from './parts.ts';
+import type { AdminParts, Admission, AdmitKey } from './operation.ts';
 import { conflict, projectNotFound } from './roles.ts';
 
 /** Far above the second by which lists of keys are behind, and above the time that a creation takes. */

@@ -1,7 +1,6 @@
 import type { Made } from '../stores/audit-store.ts';
 import { isSamePlan, type Plan } from '../stores/plan-store.ts';
-import type { Operation } from './operation.ts';
-import type { OperationParts } from './parts.ts';
+import type { Operation, OperationParts } from './operation.ts';
 
 type Outcome = { id: string; outcome: 'created' | 'changed' | 'kept' | 'unchanged' };
 /** The outcome of one entry of the file, and the change that was made for it. */

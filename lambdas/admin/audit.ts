@@ -6,9 +6,8 @@ import { ApiError, apiError } from '../support/errors.ts';
 import { auditIdOf } from '../support/ids.ts';
 import { omitUndefined } from '../support/objects.ts';
 import { keptRange } from './input.ts';
-import type { Operation, PlainReply } from './operation.ts';
+import type { AdminParts, Operation, OperationParts, PlainReply } from './operation.ts';
 import { readPage } from './page.ts';
-import type { AdminParts, OperationParts } from './parts.ts';
 import { maySee, projectNotFound, seesAll } from './roles.ts';
 
 /** Who is about to change what. */

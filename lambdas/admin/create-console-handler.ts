@@ -1,6 +1,5 @@
 import type { TextReply } from '../endpoints/endpoint.ts';
 import { methodNotAllowed } from '../http/read-address.ts';
-import type { HttpRequest } from '../http/read-event.ts';
 import type { Received } from '../http/stages.ts';
 import { notFound } from '../support/errors.ts';
 import {
@@ -40,8 +39,6 @@ const ENTITIES: Record<string, string> = { '&': '&amp;', '"': '&quot;', '<': '&l
 const attribute = (value: unknown): string =>
   JSON.stringify(value).replaceAll(/[&"<>]/g, (character) => ENTITIES[character] ?? '');
 
-const isRead = ({ method }: HttpRequest): boolean => method === 'GET' || method === 'HEAD';
-
 /**
  * Returns the page or one of its files. The page's addresses are relative, so that a stage or a base path in
  * front of `/dashboard` changes none of them.
@@ -70,20 +67,16 @@ const createServe = ({ readFiles, settings, folder = CONSOLE_PATH.slice(1) }: Co
     return { status: 200, headers, text: asset.text };
   };
 
-  const replyTo = (name: string): TextReply => {
-    // Relative addresses of the page start at the folder that contains `dashboard`.
-    if (name === '/') return { status: 308, headers: { location: '../dashboard' }, text: '' };
-    return name === '' ? pageReply() : assetReply(name.slice(1));
-  };
-
   /** @throws ApiError 404 or 405 */
   return ({ request, notes }: Received): TextReply => {
-    if (!isRead(request)) throw methodNotAllowed('GET, HEAD');
-    const { path } = request;
+    const { method, path } = request;
+    if (method !== 'GET' && method !== 'HEAD') throw methodNotAllowed('GET, HEAD');
     const { length } = path.startsWith(STREAMED_FILES) ? STREAMED_FILES.slice(1) : CONSOLE_PATH;
     const name = path === CONTRACT_PATH ? path : path.slice(length);
     notes.route = name === '' ? CONSOLE_PATH : `${CONSOLE_PATH}/{file}`;
-    return replyTo(name);
+    // Relative addresses of the page start at the folder that contains `dashboard`.
+    if (name === '/') return { status: 308, headers: { location: '../dashboard' }, text: '' };
+    return name === '' ? pageReply() : assetReply(name.slice(1));
   };
 };
 

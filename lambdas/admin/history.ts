@@ -10,9 +10,8 @@ import { UnreadableItem } from '../stores/store-unavailable.ts';
 import { DAY_MS, dayOf } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { keptRange, Month, readInput } from './input.ts';
-import type { Operation } from './operation.ts';
+import type { Operation, OperationParts } from './operation.ts';
 import { readPage } from './page.ts';
-import type { OperationParts } from './parts.ts';
 import { projectsSeenBy, requireProject } from './projects.ts';
 import { USAGE_CURSOR, type UsageQuery } from './queries.ts';
 

@@ -1,7 +1,6 @@
 import { formatInstant } from '../support/clock.ts';
 import { groupFailures, groupRefusals, type Incident, isSinceExact } from './incident-groups.ts';
-import type { Operation } from './operation.ts';
-import type { OperationParts } from './parts.ts';
+import type { Operation, OperationParts } from './operation.ts';
 import { projectsSeenBy } from './projects.ts';
 import { type Recent, readKeyNames, readRecent } from './recent.ts';
 import { type Health, readTargetStates } from './targets.ts';

@@ -93,59 +93,58 @@ const PlanIds = z
   .transform((ids) => [...new Set(ids)]);
 const MaxKeys = countFrom(0, 1_000);
 
-const NewProject = z.strictObject({
-  id: Id,
-  name: Name.exactOptional(),
-  plans: PlanIds.exactOptional(),
-  max_keys: MaxKeys.exactOptional(),
-});
+type Shape = Record<string, z.ZodType>;
+
+/** Fields of which each may be absent. */
+const optional = <Fields extends Shape>(fields: Fields) =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [name, field.exactOptional()]),
+  ) as { [Name in keyof Fields]: z.ZodExactOptional<Fields[Name]> };
+
+/** The same fields of a change: null removes one. */
+const removable = <Fields extends Shape>(fields: Fields) =>
+  optional(
+    Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.nullable()])) as {
+      [Name in keyof Fields]: z.ZodNullable<Fields[Name]>;
+    },
+  );
+
+const hasField = (fields: object): boolean => Object.keys(fields).length > 0;
+
+const ProjectFields = { name: Name, plans: PlanIds, max_keys: MaxKeys };
+const NewProject = z.strictObject({ id: Id, ...optional(ProjectFields) });
 
 /** `null` removes a name, or allows all plans or any number of keys. */
 const ProjectChange = z
-  .strictObject({
-    name: Name.nullable().exactOptional(),
-    plans: PlanIds.nullable().exactOptional(),
-    max_keys: MaxKeys.nullable().exactOptional(),
-  })
-  .refine((fields) => Object.keys(fields).length > 0, 'must have a field to change');
+  .strictObject(removable(ProjectFields))
+  .refine(hasField, 'must have a field to change');
 
 const Labels = z
   .array(z.string().regex(/^[\w.-]{1,80}$/))
   .min(1)
-  .max(20)
-  .exactOptional();
+  .max(20);
 const Requirement = z
-  .strictObject({ region: Labels, retention: Labels })
-  .refine((labels) => Object.keys(labels).length > 0, 'must name region or retention');
+  .strictObject(optional({ region: Labels, retention: Labels }))
+  .refine(hasField, 'must name region or retention');
 
-const PlanFields = {
-  rpm: Count,
-  quota: Count,
-  period: z.enum(['hour', 'day', 'month']),
-  concurrency: Concurrency.exactOptional(),
-  models: ModelIds.exactOptional(),
-  replay: z.enum(REPLAY_MODES).exactOptional(),
-  state: z.enum(STATE_MODES).exactOptional(),
-  require: Requirement.exactOptional(),
-  loops: z.enum(LOOP_MODES).exactOptional(),
-  max_wait_ms: z.int().min(0).max(MAX_WAIT_MS).exactOptional(),
-  priority: z.enum(PRIORITIES).exactOptional(),
-  weight: z.int().min(1).max(MAX_PLAN_WEIGHT).exactOptional(),
+const PlanLimits = { rpm: Count, quota: Count, period: z.enum(['hour', 'day', 'month']) };
+/** `null` allows any number of requests in flight, all models, and any target again. */
+const Removable = { concurrency: Concurrency, models: ModelIds, require: Requirement };
+const PlanOptions = {
+  concurrency: Concurrency,
+  models: ModelIds,
+  replay: z.enum(REPLAY_MODES),
+  state: z.enum(STATE_MODES),
+  require: Requirement,
+  loops: z.enum(LOOP_MODES),
+  max_wait_ms: z.int().min(0).max(MAX_WAIT_MS),
+  priority: z.enum(PRIORITIES),
+  weight: z.int().min(1).max(MAX_PLAN_WEIGHT),
 };
-const NewPlan = z.strictObject({ id: Id, ...PlanFields });
-
-/** `models: null` allows all models again, `concurrency: null` any number of requests in flight, `require: null` any target. */
-const Removable = {
-  concurrency: Concurrency.nullable().exactOptional(),
-  models: ModelIds.nullable().exactOptional(),
-  require: Requirement.nullable().exactOptional(),
-};
+const NewPlan = z.strictObject({ id: Id, ...PlanLimits, ...optional(PlanOptions) });
 const PlanChange = z.strictObject({
-  ...PlanFields,
-  rpm: Count.exactOptional(),
-  quota: Count.exactOptional(),
-  period: PlanFields.period.exactOptional(),
-  ...Removable,
+  ...optional({ ...PlanLimits, ...PlanOptions }),
+  ...removable(Removable),
 });
 
 const Email = z
@@ -169,42 +168,28 @@ const MemberChange = z.strictObject({
 });
 
 /** At most the plan's limits. */
-const KeyLimitFields = {
-  rpm: Count.exactOptional(),
-  quota: Count.exactOptional(),
-  concurrency: Concurrency.exactOptional(),
-  models: ModelIds.exactOptional(),
-  require: Requirement.exactOptional(),
-};
+const KeyLimits = { rpm: Count, quota: Count, ...Removable };
 const NewKeyInput = z.strictObject({
   plan: Id,
-  name: Name.exactOptional(),
-  expires_at: Instant.exactOptional(),
-  ...KeyLimitFields,
+  ...optional({ name: Name, expires_at: Instant, ...KeyLimits }),
 });
 
 /** `null` removes a name, or a limit below the plan's. */
 const KeySettings = z
-  .strictObject({
-    name: Name.nullable().exactOptional(),
-    rpm: Count.nullable().exactOptional(),
-    quota: Count.nullable().exactOptional(),
-    ...Removable,
-  })
-  .refine((fields) => Object.keys(fields).length > 0, 'must have a field to change');
+  .strictObject(removable({ name: Name, ...KeyLimits }))
+  .refine(hasField, 'must have a field to change');
 
 const KeyMove = z.strictObject({ plan: Id });
 
 /** One of both: the SHA-256 of a whole key in hex, or its first characters as lists show them. */
 const FindKey = z
-  .strictObject({
-    sha256: z
-      .string()
-      .regex(/^[\da-f]{64}$/, 'must be 64 hexadecimal digits')
-      .exactOptional(),
-    start: z.string().length(13, 'must be the first 13 characters of a key').exactOptional(),
-    id: z.string().regex(KEY_ID, 'must be the id of a key').exactOptional(),
-  })
+  .strictObject(
+    optional({
+      sha256: z.string().regex(/^[\da-f]{64}$/, 'must be 64 hexadecimal digits'),
+      start: z.string().length(13, 'must be the first 13 characters of a key'),
+      id: z.string().regex(KEY_ID, 'must be the id of a key'),
+    }),
+  )
   .refine((fields) => Object.keys(fields).length === 1, 'must have one of sha256, start and id');
 
 /** Why: the audit and the alert have it. */
@@ -235,13 +220,15 @@ const Seed = z.strictObject({
 const MAX_DOLLARS = 1_000_000;
 
 const BudgetChange = z
-  .strictObject({
-    max_usd: z.number().min(0.01).max(MAX_DOLLARS).exactOptional(),
-    period: z.enum(['hour', 'day', 'month', 'total']).exactOptional(),
-    /** A paused budget counts, and limits nothing. */
-    paused: z.boolean().exactOptional(),
-  })
-  .refine((input) => Object.keys(input).length > 0, 'must have max_usd, period or paused');
+  .strictObject(
+    optional({
+      max_usd: z.number().min(0.01).max(MAX_DOLLARS),
+      period: z.enum(['hour', 'day', 'month', 'total']),
+      /** A paused budget counts, and limits nothing. */
+      paused: z.boolean(),
+    }),
+  )
+  .refine(hasField, 'must have max_usd, period or paused');
 /** A whole response, a streamed one, one that may call a tool, and what the provider's model list states. */
 export const CALLS = ['whole', 'streamed', 'tool', 'list'] as const;
 const TargetTest = z.strictObject({ place: z.string(), call: z.enum(CALLS) });

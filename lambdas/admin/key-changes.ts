@@ -6,8 +6,7 @@ import { invalidRequest } from '../support/errors.ts';
 import { requireAllowedPlan, requireAssigned } from './admit-key.ts';
 import { withoutNulls } from './input.ts';
 import { checkKeyLimits } from './key-limits.ts';
-import type { Operation } from './operation.ts';
-import type { OperationParts } from './parts.ts';
+import type { Operation, OperationParts } from './operation.ts';
 import { auditedKey, keyNotFound, publicKey } from './public-key.ts';
 import { conflict } from './roles.ts';
 

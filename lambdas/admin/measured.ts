@@ -1,8 +1,7 @@
 import { explain, explainAttempt, isFault } from '../records/explain.ts';
 import type { RequestRecord } from '../stores/record-store.ts';
 import { dollarsOf } from '../support/public-usage.ts';
-import type { Operation } from './operation.ts';
-import type { OperationParts } from './parts.ts';
+import type { Operation, OperationParts } from './operation.ts';
 import { projectsSeenBy } from './projects.ts';
 import { nanosOfAttempt, readRecent, targetOf } from './recent.ts';
 
@@ -15,13 +14,10 @@ type Measure<Names> = {
   firstContents: number[];
 };
 
-const percentileOf = (sorted: readonly number[], share: number): number =>
-  sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
-
 const publicMeasure = <Names>(measure: Measure<Names>) => {
   const { names, requests, failed, costNanos, firstContents } = measure;
   const sorted = firstContents.toSorted((one, other) => one - other);
-  const at = (share: number) => percentileOf(sorted, share);
+  const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
   return {
     ...names,
     ...{ requests, failed, cost_usd: dollarsOf(costNanos) },

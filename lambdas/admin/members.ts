@@ -1,8 +1,7 @@
 import type { PoolUser } from '../aws/user-pool.ts';
 import { formatInstant } from '../support/clock.ts';
 import { ApiError, apiError, invalidRequest, notFound } from '../support/errors.ts';
-import type { Operation } from './operation.ts';
-import type { Members, OperationParts } from './parts.ts';
+import type { Members, Operation, OperationParts } from './operation.ts';
 import { conflict, type Identity, isRole, projectOf, type Role } from './roles.ts';
 
 const publicMember = ({ email, status, invitedAt }: PoolUser, groups: string[] = []) => ({

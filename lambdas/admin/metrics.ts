@@ -9,8 +9,7 @@ import {
   OPEN_METRICS_TYPE,
 } from '../support/open-metrics.ts';
 import { dollarsOf } from '../support/public-usage.ts';
-import type { Operation } from './operation.ts';
-import type { OperationParts } from './parts.ts';
+import type { Operation, OperationParts } from './operation.ts';
 import { readAccountLimits } from './provider-limits.ts';
 import { limitFamilies, quotaFamilies } from './quota-families.ts';
 import { placedTargets, readTargetStates } from './targets.ts';
@@ -64,15 +63,12 @@ const TOKENS = {
   reasoning: at('reasoningTokens'),
 };
 
-const projectOf = ({ projectId }: ProjectMetrics, index: number): string =>
-  index < MAX_LISTED ? projectId : OTHER;
-
 /** By project and model, and by project. */
 const usageFamilies = (all: ProjectMetrics[]): MetricFamily[] => {
   const usage = createPoints();
   const unrecorded = createPoints();
   for (const [index, one] of all.entries()) {
-    const project = projectOf(one, index);
+    const project = index < MAX_LISTED ? one.projectId : OTHER;
     for (const [model, sums] of namesOf(one.sums, 'usage')) {
       usage.add({ project, model: model || '(none)' }, sums);
     }

@@ -4,8 +4,7 @@ import { StoreUnavailable, UnreadableItem } from '../stores/store-unavailable.ts
 import { DAY_MS, dayOf } from '../support/clock.ts';
 import { ApiError } from '../support/errors.ts';
 import { limitRows } from './history.ts';
-import type { Operation } from './operation.ts';
-import type { OperationParts } from './parts.ts';
+import type { Operation, OperationParts } from './operation.ts';
 import { planHandlers } from './plans.ts';
 import { projectHandlers, projectsSeenBy } from './projects.ts';
 import { createReadCounts, type KeyUsage } from './quota-usage.ts';

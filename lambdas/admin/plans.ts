@@ -1,7 +1,6 @@
 import { notFound } from '../support/errors.ts';
 import { changedBy, withoutNulls } from './input.ts';
-import type { Operation } from './operation.ts';
-import type { OperationParts } from './parts.ts';
+import type { Operation, OperationParts } from './operation.ts';
 import { changedMeanwhile, conflict } from './roles.ts';
 
 export const planHandlers = ({ plans, checkModels }: OperationParts) => {

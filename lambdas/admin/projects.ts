@@ -4,8 +4,7 @@ import { formatInstant } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { omitUndefined } from '../support/objects.ts';
 import { changedBy } from './input.ts';
-import type { Operation } from './operation.ts';
-import type { OperationParts } from './parts.ts';
+import type { Operation, OperationParts } from './operation.ts';
 import { changedMeanwhile, conflict, type Identity, maySee, projectNotFound } from './roles.ts';
 
 export const publicProject = ({ id, createdAt, deletedAt, maxKeys, ...project }: Project) => ({

@@ -4,7 +4,7 @@ import { limitsIn } from '../protocols/provider-limits.ts';
 import { mergeDescending } from '../support/async-lists.ts';
 import { formatInstant, HOUR_MS } from '../support/clock.ts';
 import { ok, warning } from './check.ts';
-import type { AdminParts, OperationParts } from './parts.ts';
+import type { AdminParts, OperationParts } from './operation.ts';
 import type { QuotaState } from './quota-families.ts';
 
 type Parts = Pick<AdminParts, 'projects' | 'records' | 'clock'>;

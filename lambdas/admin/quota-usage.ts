@@ -7,8 +7,7 @@ import type { Plan, UnreadablePlan } from '../stores/plan-store.ts';
 import { UnreadableItem } from '../stores/store-unavailable.ts';
 import { formatInstant, minuteOf } from '../support/clock.ts';
 import { readKeyPage } from './keys.ts';
-import type { Operation } from './operation.ts';
-import type { AdminParts } from './parts.ts';
+import type { AdminParts, Operation } from './operation.ts';
 import { requireProject } from './projects.ts';
 import { publicKey } from './public-key.ts';
 

@@ -2,7 +2,7 @@ import type { Model } from '../catalog/catalog.ts';
 import { rowsIn } from '../history/read-usage.ts';
 import { DAY_MS, dayOf } from '../support/clock.ts';
 import { type Check, failed, ok, warning } from './check.ts';
-import type { AdminParts } from './parts.ts';
+import type { AdminParts } from './operation.ts';
 
 type Parts = Pick<AdminParts, 'models' | 'projects' | 'history' | 'clock'>;
 

@@ -4,7 +4,7 @@ import { callerProtocols, upstreamProtocols } from '../protocols/protocols.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../protocols/rejections/upstream-error.ts';
 import { collect } from '../protocols/streams/collect.ts';
 import type { CALLS } from './input.ts';
-import type { AdminParts } from './parts.ts';
+import type { AdminParts } from './operation.ts';
 import { compareRetirement } from './stated-retirement.ts';
 
 export type CallName = (typeof CALLS)[number];

@@ -3,8 +3,7 @@ import { DAY_MS, formatInstant } from '../support/clock.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
 import { namesInner } from '../webhooks/post.ts';
 import { mintSigningSecret } from '../webhooks/sign.ts';
-import type { Operation } from './operation.ts';
-import type { OperationParts } from './parts.ts';
+import type { Operation, OperationParts } from './operation.ts';
 import { requireProject } from './projects.ts';
 
 /** Both secrets sign for so long after a change, in which its receiver learns the new one. */

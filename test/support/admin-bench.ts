@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { ConsoleParts } from '../../lambdas/admin/console.ts';
 import type { AdminHandler } from '../../lambdas/admin/create-admin-handler.ts';
 import { identify } from '../../lambdas/admin/identify.ts';
-import type { Members } from '../../lambdas/admin/parts.ts';
+import type { Members } from '../../lambdas/admin/operation.ts';
 import type { Model } from '../../lambdas/catalog/catalog.ts';
 import { createAdmin } from '../../lambdas/create-admin.ts';
 import { createDynamoProjectStore } from '../../lambdas/stores/dynamo/project-store.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import type { OperationParts } from '../../../lambdas/admin/operation.ts';
 import { createOperations } from '../../../lambdas/admin/operations.ts';
-import type { OperationParts } from '../../../lambdas/admin/parts.ts';
 import { type AdminBench, adminOn, OPERATOR, userIn } from '../../support/admin-bench.ts';
 import { type MemoryTables, startMemory } from '../../support/memory-stores.ts';
 
