@@ -9,8 +9,6 @@ const USAGE = `Usage: model-router completion ${SHELLS.join('|')}
   zsh    add to ~/.zshrc:   eval "$(model-router completion zsh)"
   fish   model-router completion fish > ~/.config/fish/completions/model-router.fish`;
 
-const flag = (name: string) => `--${name}`;
-
 /** What may follow the words before it, by those words. */
 const wordsAfter = (): Map<string, string[]> => {
   const after = new Map<string, string[]>([
@@ -27,7 +25,10 @@ const wordsAfter = (): Map<string, string[]> => {
     for (const [index, word] of words.entries()) {
       add(['admin', ...words.slice(0, index)].join(' '), word);
     }
-    after.set(`admin ${name}`, [...options, ...GLOBAL_OPTIONS].map(flag));
+    after.set(
+      `admin ${name}`,
+      [...options, ...GLOBAL_OPTIONS].map((name) => `--${name}`),
+    );
   }
   return after;
 };

@@ -8,9 +8,6 @@ const PAUSE_MS = 1_000;
 const WINDOW_MS = 16 * 60_000;
 const LIMIT = 200;
 
-const lineOf = (row: Row, columns: string[]): string =>
-  columns.map((column) => textOf(row[column])).join('  ');
-
 /** The rows of the last minutes, the oldest first. */
 const readWindow = async (command: Command, input: CommandInput, send: AdminClient) => {
   const since = new Date(Date.now() - WINDOW_MS).toISOString();
@@ -33,7 +30,7 @@ export const follow = async (
   const lists = typeof command.lists === 'function' ? command.lists(input) : command.lists;
   const print = input.options.json
     ? (row: Row) => JSON.stringify(row)
-    : (row: Row) => lineOf(row, lists?.data ?? []);
+    : (row: Row) => (lists?.data ?? []).map((column) => textOf(row[column])).join('  ');
   /** Rows of the last window, so that a list of days needs the memory of minutes. */
   let seen = new Set((await readWindow(command, input, send)).map(({ id }) => id));
   for (;;) {

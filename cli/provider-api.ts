@@ -25,8 +25,6 @@ const get = async <T>({ baseUrl, headers }: Api, path: string, schema: z.ZodType
   throw failed(`the response has another form: ${parsed.error.issues[0]?.path.join('.')}`);
 };
 
-const dayAt = (seconds: number): string => new Date(seconds * 1_000).toISOString().slice(0, 10);
-
 /** A page of either provider: buckets of a day each. */
 const pageSchema = <R>(result: z.ZodType<R>) =>
   z.object({
@@ -52,7 +50,7 @@ export async function* resultsIn<R>(
   for (let count = 0; count < MAX_PAGES; count += 1) {
     const report = await get(api, path + page, schema);
     for (const { starting_at: at, start_time: seconds, results } of report.data) {
-      const day = at?.slice(0, 10) ?? dayAt(seconds);
+      const day = at?.slice(0, 10) ?? new Date(seconds * 1_000).toISOString().slice(0, 10);
       for (const found of results) yield { day, result: found };
     }
     if (!report.has_more || !report.next_page) return;

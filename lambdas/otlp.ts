@@ -27,14 +27,11 @@ const REFUSED = '|refused';
 const PARTS = '|parts';
 const REQUEST = 'req_';
 
-const partitionIn = (keys: Image): string =>
-  Object.entries(keys).find(([name]) => name !== SORT_KEY)?.[1].S ?? '';
-
 /** What is exported of an item of the table; undefined: nothing, as of hashes, counts of refusals and items that expire. */
 export const entryOf = ({ dynamodb = {} }: StreamEvent['Records'][number]): Entry | undefined => {
   const { Keys: keys = {}, NewImage: image } = dynamodb;
   const text = image?.entry?.S;
-  const partition = partitionIn(keys);
+  const partition = Object.entries(keys).find(([name]) => name !== SORT_KEY)?.[1].S ?? '';
   if (text === undefined || !keys[SORT_KEY]?.S?.startsWith(REQUEST)) return undefined;
   if (partition.endsWith(PARTS)) return undefined;
   if (partition.endsWith(REFUSED)) return { refused: JSON.parse(text) as RefusedRequest };

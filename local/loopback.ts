@@ -28,9 +28,6 @@ export const isOtherSite = (parts: Headers): boolean => {
 const isFromProgram = ({ headers }: IncomingMessage): boolean =>
   headers.origin === undefined && !isForeign(headers);
 
-/** For a stand-in of a service that is called by its public name. */
-export const acceptsAll = (): boolean => true;
-
 /** Rejects requests before the listeners that the server has. */
 const guard = (server: Server, accepts: (request: IncomingMessage) => boolean): void => {
   const listeners = server.listeners('request');

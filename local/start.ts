@@ -4,7 +4,7 @@ import '../lambdas/web/lambda-runtime.ts';
 import { randomBytes } from 'node:crypto';
 import { bundleConsole } from '#console';
 import type { ConsoleFiles, ConsoleParts } from '../lambdas/admin/console.ts';
-import type { Members } from '../lambdas/admin/parts.ts';
+import type { Members } from '../lambdas/admin/operation.ts';
 import type { AwsIdentity } from '../lambdas/aws/sign.ts';
 import { createCatalog, type Model } from '../lambdas/catalog/catalog.ts';
 import defaultModels from '../lambdas/catalog/models.json' with { type: 'json' };

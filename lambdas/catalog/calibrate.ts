@@ -137,9 +137,6 @@ const fitFraming = (receipts: Receipt[], start: FramingNumbers): FramingNumbers 
   return values;
 };
 
-const rounded = (numbers: FramingNumbers): FramingNumbers =>
-  numbers.map((number) => Math.round(number * 1_000) / 1_000);
-
 const errorOf = (framing: FramingNumbers, { counts, tokens }: Receipt): number =>
   Math.abs(framedTokens(framing, counts) / tokens - 1);
 
@@ -175,7 +172,7 @@ export const calibrate = (all: Receipt[], { framing }: Counting): Calibration | 
     return others.map((receipt) => errorOf(fitted, receipt));
   }).flat();
   return {
-    framing: framingOf(rounded(found.framing)),
+    framing: framingOf(found.framing.map((number) => Math.round(number * 1_000) / 1_000)),
     before: summarize(receipts.map((receipt) => errorOf(framing, receipt))),
     after: summarize(unseen),
   };

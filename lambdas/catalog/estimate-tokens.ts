@@ -88,8 +88,6 @@ const slicesOf = (texts: string[], { from, to, period, size }: Sampling): string
   return slices;
 };
 
-const lengthOf = (texts: string[]): number => texts.reduce((sum, { length }) => sum + length, 0);
-
 /**
  * Half of the characters after these are read, so that an estimate costs no more than the parsing of its body. What is read
  * depends on nothing that follows it: a prompt that grows counts no less.
@@ -101,7 +99,7 @@ const FAR: Sampling = { from: NEAR.to, to: Number.POSITIVE_INFINITY, period: 1_0
 
 /** Estimates the tokens of texts, of long ones by samples. */
 export const estimateTexts = (texts: string[], weights: Weights, whole = WHOLE): number => {
-  const total = lengthOf(texts);
+  const total = texts.reduce((sum, { length }) => sum + length, 0);
   if (total === 0) return 0;
   const reading = startReading(weights, whole);
   read(reading, total <= NEAR.to ? texts : slicesOf(texts, NEAR), true);

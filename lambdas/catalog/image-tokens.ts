@@ -66,9 +66,6 @@ const byArea =
     return Math.min(along(size.width) * along(size.height), Math.ceil(most / side ** 2));
   };
 
-const gemini: ImageRule = ({ width, height }) =>
-  258 * (width <= 384 && height <= 384 ? 1 : patches({ width, height }, 768));
-
 /** By the provider's name of the model, the first that matches; `low`: tokens of any image with `detail: "low"`. */
 const RULES: [name: RegExp, rule: ImageRule, low?: number][] = [
   [CLAUDE_4_7, claude(2_576, 4_784)],
@@ -82,7 +79,7 @@ const RULES: [name: RegExp, rule: ImageRule, low?: number][] = [
   [/qwen-?2/i, byArea(28, 28 ** 2 * 4, 28 ** 2 * 16_384)],
   [/qwen/i, byArea(32, 65_536, 16_777_216)],
   [/gemini-3/i, () => 1_100],
-  [/gemini/i, gemini],
+  [/gemini/i, (size) => 258 * (Math.max(size.width, size.height) <= 384 ? 1 : patches(size, 768))],
 ];
 
 /** How a model's vendor counts an image; undefined if that is not published, or depends on an unknown size. */

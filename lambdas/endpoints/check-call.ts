@@ -32,12 +32,6 @@ type Prompt = {
   counts: Map<Target, number[]> | undefined;
 };
 
-const createPrompt = (
-  request: GenerationRequest,
-  targets: Target[],
-  calibrations: Prompt['calibrations'],
-): Prompt => ({ request, targets, calibrations, parts: undefined, counts: undefined });
-
 const partsIn = (prompt: Prompt): RequestParts => {
   prompt.parts ??= partsOf(prompt.request);
   return prompt.parts;
@@ -236,7 +230,7 @@ export const checkCall = (
           origin: () => latestOrigin(request),
           preferred,
         });
-  const prompt = createPrompt(request, targets, calibrations);
+  const prompt: Prompt = { request, targets, calibrations, parts: undefined, counts: undefined };
   assertFits(model, request, {
     bodyBytes: call.source.bytes,
     parts: () => partsIn(prompt),

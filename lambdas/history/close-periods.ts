@@ -1,9 +1,4 @@
-import {
-  type ClosedPeriod,
-  type HistoryStore,
-  UNRECORDED,
-  type UsageRow,
-} from '../stores/history-store.ts';
+import { type ClosedPeriod, type HistoryStore, UNRECORDED } from '../stores/history-store.ts';
 import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { MeterStore } from '../stores/meter-store.ts';
 import { listOf } from '../support/async-lists.ts';
@@ -77,8 +72,6 @@ export const lastDayOf = (period: string): string => {
   return dayOf(Date.UTC(year, month) - DAY_MS);
 };
 
-const isUnrecorded = ({ model }: UsageRow): boolean => model.startsWith(UNRECORDED);
-
 /** The model of the row that corrects a period: an hour's row must not replace another's. */
 const correctionModel = (period: string): string => `${UNRECORDED} ${period}`;
 
@@ -96,7 +89,7 @@ export const compareMonth = async (
   return periods.map((closed) => {
     const own = rowsOf.get(closed.meterId) ?? [];
     const recorded = own
-      .filter((row) => !isUnrecorded(row))
+      .filter((row) => !row.model.startsWith(UNRECORDED))
       .reduce((sum, row) => sum + (row.periods[closed.period] ?? 0), 0);
     const correction = own.find(({ model }) => model === correctionModel(closed.period));
     return { ...closed, recorded, corrected: correction?.charged ?? 0 };

@@ -22,9 +22,6 @@ export type HttpEvent = APIGatewayProxyEventV2 | APIGatewayProxyEvent;
 /** What handlers get: an event of a platform, or the request itself from an HTTP server. */
 export type Delivered = HttpEvent | HttpRequest;
 
-const readBody = (body: string | null | undefined, isBase64Encoded: boolean) =>
-  isBase64Encoded ? Buffer.from(body ?? '', 'base64') : (body ?? '');
-
 const lowerCased = (headers: [string, string | undefined][]): Record<string, string> =>
   Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value ?? '']));
 
@@ -90,7 +87,7 @@ const queryOfRestApi = ({ multiValueQueryStringParameters: parameters }: APIGate
 
 /** The request in either event format. */
 export const readEvent = (event: HttpEvent): HttpRequest => {
-  const body = readBody(event.body, event.isBase64Encoded);
+  const body = event.isBase64Encoded ? Buffer.from(event.body ?? '', 'base64') : (event.body ?? '');
   if ('rawPath' in event) {
     return {
       method: event.requestContext.http.method,

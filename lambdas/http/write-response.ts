@@ -34,9 +34,6 @@ export const encoded = (request: HttpRequest, response: PlatformResponse): Platf
   return { ...response, headers: { ...headers, ...encoding } };
 };
 
-const isGzip = ({ headers }: Pick<PlatformResponse, 'headers'>): boolean =>
-  headers['content-encoding'] === 'gzip';
-
 /** Higher levels save a tenth of a stream's bytes, and take twice the CPU for a long text. */
 const LEVEL = 1;
 
@@ -111,7 +108,7 @@ export const writeResponse = async (
   level?: number,
 ): Promise<void> => {
   const stream = awslambda.HttpResponseStream.from(target, prelude);
-  const isCompressed = isGzip(prelude);
+  const isCompressed = prelude.headers['content-encoding'] === 'gzip';
   if (typeof body === 'string') {
     // Sends the head, also before an empty body, which `end` would not.
     if (isCompressed) stream.write(gzipText(body, level));

@@ -82,11 +82,8 @@ export const ratesOf = (
   const read: TokenKind[] = [...SHORT, ...(writesLong ? LONG : []), ...kinds];
   if (hasImages) read.push('input_image');
   const written = kinds.includes(SPOKEN) ? [...OUTPUT, SPOKEN] : OUTPUT;
-  const perInput = dearest(
-    version,
-    tokens,
-    read.filter((kind) => kind !== SPOKEN),
-  );
+  const unspoken = read.filter((kind) => kind !== SPOKEN);
+  const perInput = dearest(version, tokens, unspoken);
   const input = tokens * perInput * factor * NANOS_PER_TOKEN;
   const perToken = dearest(version, tokens, written) * factor * NANOS_PER_TOKEN;
   return { input: Math.ceil(input), tools: Math.ceil(tools), perToken: Math.ceil(perToken) };

@@ -37,9 +37,6 @@ const sentBy = ({ request, target, protocol, maxOutputTokens, source }: Upstream
   return [edits ?? protocol.encodeRequest(own, wire), protocol.headers?.(own, wire)];
 };
 
-const differenceOf = (error: unknown): ModelDifference | undefined =>
-  error instanceof UpstreamError ? error.difference : undefined;
-
 /** A request in the form that the rejections so far leave. */
 type Form = {
   /** Its target in the catalog. */
@@ -65,7 +62,7 @@ const isOfCallersMarks = ({ member }: ModelDifference, request: GenerationReques
  * before the last, again.
  */
 const nextForm = (form: Form, error: unknown): Form | undefined => {
-  const difference = differenceOf(error);
+  const difference = error instanceof UpstreamError ? error.difference : undefined;
   const { request } = form.first;
   if (!difference || isEffortInvented(request)) return undefined;
   if (isOfCallersMarks(difference, request)) return undefined;

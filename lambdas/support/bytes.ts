@@ -30,16 +30,13 @@ const ROOM = 1.125;
 /** Characters of a text that Node sends faster as it is. */
 export const SHORT = 4_096;
 
-const lengthOf = (pieces: readonly string[]): number =>
-  pieces.reduce((sum, { length }) => sum + length, 0);
-
 /**
  * What is sent of texts, one after the other: a short text, or bytes. A long text Node measures and encodes slowly, and copies
  * before that if it is made of others. `size`: about how many bytes they have, by default one for each character.
  */
 export const encodePieces = (
   pieces: readonly string[],
-  size = lengthOf(pieces),
+  size = pieces.reduce((sum, { length }) => sum + length, 0),
 ): string | Buffer => {
   if (size < SHORT) return pieces.join('');
   const bytes = Buffer.allocUnsafe(Math.ceil(size * ROOM));

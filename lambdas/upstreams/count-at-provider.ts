@@ -25,10 +25,9 @@ export type CountCall = {
 };
 
 /** The body with the edits of what is counted; undefined for a body of another protocol. */
-const bodyOf = (
-  { protocol: { editsOf, counter }, request, source }: CountCall,
-  target: WireTarget,
-): Bytes | undefined => {
+const bodyOf = (call: CountCall, target: WireTarget): Bytes | undefined => {
+  const { request, source } = call;
+  const { editsOf, counter } = call.protocol;
   const received = asRecord(source.value);
   const edits = received && editsOf?.(request, target, received);
   if (!received || !edits || !counter) return undefined;
@@ -47,11 +46,9 @@ export type CountAtProvider = (call: CountCall) => Promise<number | undefined>;
 /** An agent waits for the count before it continues; the estimate is there at once. */
 const DEADLINE_MS = 800;
 
-export const createCountAtProvider = (parts: {
-  secrets: UpstreamSecrets;
-  clock: Clock;
-}): CountAtProvider => {
-  const { secrets, clock } = parts;
+type Parts = { secrets: UpstreamSecrets; clock: Clock };
+
+export const createCountAtProvider = ({ secrets, clock }: Parts): CountAtProvider => {
   const connectionsTo = createConnectionPools({ clock, connectMs: CONNECT_MS });
 
   const ask = async (call: CountCall, signal: AbortSignal) => {

@@ -72,8 +72,6 @@ const retryAfterOf = (
 
 /** llama.cpp's 500 of messages that a model's template rejects. */
 const TEMPLATE = /jinja exception|raise_exception/i;
-const statusOf = (status: number, body: string): number =>
-  status === 500 && TEMPLATE.test(body) ? 400 : status;
 
 /** The others of 3xx name no other address; a 304 is the mistake of a cache. */
 const REDIRECTS = [301, 302, 303, 307, 308];
@@ -98,7 +96,7 @@ export const readError = async (
     return new UpstreamError('redirect', 'the upstream redirects', { status: stated });
   }
   const body = await readShortBody(chunks, clock);
-  const status = statusOf(stated, body);
+  const status = stated === 500 && TEMPLATE.test(body) ? 400 : stated;
   const { words, param, paths, ...meaning } = interpretErrorBody(status, body);
   const isNamed = param === undefined || words?.includes(param);
   return new UpstreamError(meaning.kind, `the upstream returned ${stated}`, {

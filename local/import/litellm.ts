@@ -21,8 +21,6 @@ export type LitellmFiles = {
 const NAME = /^[^\s'"`$\\\p{C}]{1,100}$/u;
 const MAX_ID = 200;
 
-const inForm = ({ name }: Group): boolean => NAME.test(name);
-
 /** Other names of models: by the name that they stand for. */
 const aliasesIn = ({ router_settings: router, litellm_settings: settings }: Config) => {
   const named = Object.entries(router?.model_group_alias ?? {}).map(
@@ -61,7 +59,7 @@ type Read = { config: Config; groups: Map<string, Group>; noCounterpart: Note[];
 
 /** Models with their ids, and the id of every name. */
 const readModels = ({ config, groups, noCounterpart, now }: Read) => {
-  const valid = [...groups.values()].filter(inForm);
+  const valid = [...groups.values()].filter(({ name }) => NAME.test(name));
   for (const { name } of groups.values()) {
     if (NAME.test(name)) continue;
     const reason = 'a name has no white space, quotes, $ or control characters';

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { buffer } from 'node:stream/consumers';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { vi } from 'vitest';
-import { acceptsAll, listen } from '../../local/loopback.ts';
+import { listen } from '../../local/loopback.ts';
 import { Sha256 } from './aws-sha256.ts';
 import { helloAt } from './strict-upstream/vendors.ts';
 import { chatWire, messagesWire } from './translate.ts';
@@ -187,7 +187,7 @@ export const startStrictBedrock = async (clock: { now(): number }) => {
   const server = createServer((incoming, response) => {
     answer(incoming, response).catch(() => incoming.socket.destroy());
   });
-  const { url, close } = await listen(server, acceptsAll);
+  const { url, close } = await listen(server, () => true);
   const { port } = new URL(url);
   const names = resolveToLoopback();
   return {

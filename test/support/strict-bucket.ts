@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { acceptsAll, listen } from '../../local/loopback.ts';
+import { listen } from '../../local/loopback.ts';
 import { verifySignature } from './verify-signature.ts';
 
 export const BUCKET_SECRET = 'wJalrXUtnFEMI/K7MDENG';
@@ -98,7 +98,7 @@ export const startStrictBucket = async ({ now = Date.now }: { now?: () => number
   const server = createServer((incoming, response) => {
     handle(incoming, response).catch(() => incoming.socket.destroy());
   });
-  const { url, close } = await listen(server, acceptsAll);
+  const { url, close } = await listen(server, () => true);
   return {
     url,
     objects,

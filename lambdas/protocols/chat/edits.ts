@@ -20,13 +20,10 @@ import { TOOL_FIELDS } from './wire.ts';
 /** Parts of the messages protocol, and what no message of a result can hold. */
 const BORROWED = ['tool_use', 'tool_result', 'image'];
 
-const typesIn = (content: unknown): unknown[] =>
-  asArray(content).map((part) => asRecord(part)?.type);
-
 const isResult = ({ role }: Json): boolean => role === 'tool' || role === 'function';
 
 const needsOtherForm = (message: Json): boolean => {
-  const types = typesIn(message.content);
+  const types = asArray(message.content).map((part) => asRecord(part)?.type);
   return isResult(message)
     ? types.some((type) => type !== 'text')
     : types.some((type) => BORROWED.includes(String(type)));
@@ -185,8 +182,6 @@ const historyEdits = (context: Context): Edit[] => {
   ];
 };
 
-const unsent = ({ received }: Context): Edit[] => withoutNulls(received);
-
 /** Usage is requested where the provider takes that: the call's record needs it. */
 const streamOptions = ({ received, request, target }: Context): Edit[] => {
   const { stream_options: options } = received;
@@ -266,7 +261,7 @@ const tools = ({ received, request, fitted, target }: Context): Edit[] => {
 };
 
 export const editsOf = createEditsOf('chat', fitTo)(
-  unsent,
+  ({ received }) => withoutNulls(received),
   streamOptions,
   members,
   rejected,

@@ -56,14 +56,12 @@ export const encodeContent = (blocks: Block[]): WireContent => {
   return isPlain ? String(first.text) : parts;
 };
 
-const hasForm = (block: Block): boolean => block.type !== 'native' || block.protocol === 'chat';
-
 const isPlainText = (block: Block): block is TextBlock =>
   block.type === 'text' && isEmpty(extraFieldsFor('chat', block.extras));
 
 /** Texts as one string if possible: many upstreams accept parts only with images, some never. */
 export const joinTexts = (blocks: Block[], separator: string): WireContent => {
-  const encodable = blocks.filter(hasForm);
+  const encodable = blocks.filter((block) => block.type !== 'native' || block.protocol === 'chat');
   if (!encodable.every(isPlainText)) return encodeContent(encodable);
   const texts = encodable.map(({ text }) => text);
   return texts.filter((text) => text.trim() !== '').join(separator);

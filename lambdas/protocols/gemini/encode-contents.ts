@@ -53,15 +53,13 @@ const partsOf = (block: Block): Json[] => {
   }
 };
 
-const isText = (part: Json): boolean => 'text' in part;
-
 const resultPart = (
   { callId: id, content, isError }: ToolResultBlock,
   names: ReadonlyMap<string, string>,
 ): Json => {
   const parts = content.flatMap(partsOf);
   const text = parts.flatMap((part) => asString(part.text) ?? []).join('\n');
-  const media = parts.filter((part) => !isText(part));
+  const media = parts.filter((part) => !('text' in part));
   return {
     functionResponse: {
       ...{ id, name: fittingToolName(names.get(id) ?? id) },

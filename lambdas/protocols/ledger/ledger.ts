@@ -18,8 +18,6 @@ const textOf = (step: Step): string => {
   return step.kind === '' ? '[]' : `[${plain(step.kind)}]`;
 };
 
-const pathOf = (steps: Step[]): string => steps.map(textOf).join('').replace(/^\./, '');
-
 /** What of a value has a form in a target's protocol. */
 type Forms = { strict(schema: Json): boolean; thinking(block: ThinkingBlock): boolean };
 
@@ -126,7 +124,7 @@ export const ledgerOf = (
   const { from, received, ...walk } = parts;
   const [named, harmless] = [new Set<string>(), new Set<string>()];
   const note = (steps: Step[], isHarmless: boolean) =>
-    (isHarmless ? harmless : named).add(pathOf(steps));
+    (isHarmless ? harmless : named).add(steps.map(textOf).join('').replace(/^\./, ''));
   walkRow(FATES[from], received, { ...walk, steps: [], note });
   return { named: [...named], harmless: [...harmless] };
 };

@@ -19,8 +19,6 @@ const sendEdited = ({ data, value }: Event, edits: readonly Edit[] = []): SseMes
 const encodedValue = (message: SseMessage | undefined): Json =>
   message && 'data' in message ? JSON.parse(message.data) : {};
 
-const isAside = ({ type }: GenerationEvent): boolean => type === 'aside';
-
 /** The field of the kinds of delta that have content, and their kind of block. */
 const CONTENT = new Map([
   ['text_delta', ['text', 'text']],
@@ -182,7 +180,7 @@ export const createRelay = (request: GenerationRequest): Relay => {
     if (!value) return [];
     const event = { data, value };
     if (value.type === 'message_start') return start(event, decoded);
-    if ((!isStarted || end) && !events.every(isAside)) return undefined;
+    if ((!isStarted || end) && !events.every(({ type }) => type === 'aside')) return undefined;
     return isStarted ? relayStarted(event, decoded) : [];
   };
 };

@@ -52,22 +52,11 @@ const asFunctionCall = (block: Block): Block => {
   return { ...call, arguments: JSON.stringify({ input: call.arguments }) };
 };
 
-const holdsCustomCall = ({ blocks }: Turn): boolean =>
-  blocks.some((block) => block.type === 'tool-call' && block.custom === true);
-
 const asFunctionCalls = mapOnce((turn: Turn) =>
-  holdsCustomCall(turn) ? { ...turn, blocks: turn.blocks.map(asFunctionCall) } : turn,
+  turn.blocks.some((block) => block.type === 'tool-call' && block.custom === true)
+    ? { ...turn, blocks: turn.blocks.map(asFunctionCall) }
+    : turn,
 );
-
-/** The request with functions in place of its custom tools, in its history too. */
-const withoutCustomTools = (request: GenerationRequest): GenerationRequest => {
-  const { tools, turns } = request;
-  return {
-    ...request,
-    ...(tools && { tools: tools.map(asFunction) }),
-    turns: asFunctionCalls(turns),
-  };
-};
 
 /** What custom tools lose as functions: nothing enforces their grammar. */
 export const lostGrammar = ({ tools = [], extras }: GenerationRequest): string[] =>
@@ -75,11 +64,15 @@ export const lostGrammar = ({ tools = [], extras }: GenerationRequest): string[]
     ? [PATHS[extras.protocol].grammar]
     : [];
 
-/** The request for a target that gets functions in place of custom tools. */
-export const fitCustomTools = (request: GenerationRequest): Fitted => ({
-  request: withoutCustomTools(request),
-  dropped: lostGrammar(request),
-});
+/** The request for a target that gets functions in place of custom tools, in its history too. */
+export const fitCustomTools = (request: GenerationRequest): Fitted => {
+  const { tools, turns } = request;
+  const functions = tools && { tools: tools.map(asFunction) };
+  return {
+    request: { ...request, ...functions, turns: asFunctionCalls(turns) },
+    dropped: lostGrammar(request),
+  };
+};
 
 /** An escape that the token cap cut. */
 const CUT_ESCAPE = /\\(?:u[0-9a-f]{0,3})?$/i;

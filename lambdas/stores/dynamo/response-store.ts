@@ -35,8 +35,6 @@ const MAX_PIECE = 290_000;
 const pieceOf = (key: string, index: number): string => `${key}#${index}`;
 const nameOf = (key: string, part: string | number): string => `responses/${key}/${part}`;
 
-const encode = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
-
 const parseItem = (item: Item | undefined, now: number): StoredItem | undefined => {
   const stored = s.readIfValid(StoredItem, item);
   return stored && stored.expiresAt > now ? stored : undefined;
@@ -57,7 +55,7 @@ export const createDynamoResponseStore = ({ bodies, ...options }: Options): Resp
   const table = createTable(options);
   /** The text for an item; undefined if the bytes are in the body store instead. */
   const put = async (name: string, bytes: Uint8Array, max: number, expiresAt?: number) => {
-    if (!bodies || bytes.byteLength <= max) return encode(bytes);
+    if (!bodies || bytes.byteLength <= max) return Buffer.from(bytes).toString('base64');
     await bodies.put(name, bytes, expiresAt);
     return undefined;
   };

@@ -12,7 +12,7 @@ import { createReadStreamedFile } from '../../../lambdas/admin/read-streamed-fil
 import { systemClock } from '../../../lambdas/support/clock.ts';
 import { createLog } from '../../../lambdas/support/log.ts';
 import { withBrotli } from '../../../lib/bundle/bundle.ts';
-import { acceptsAll, listen } from '../../../local/loopback.ts';
+import { listen } from '../../../local/loopback.ts';
 import { adminOn } from '../admin-bench.ts';
 import { connectBoth } from '../dynamo.ts';
 import { startOnDynamo } from '../dynamo-stores.ts';
@@ -119,7 +119,7 @@ const serve = (hosts: Record<string, Host>) => {
     outgoing.writeHead(answer.status, Object.fromEntries(answer.headers));
     outgoing.end(Buffer.from(await answer.arrayBuffer()));
   };
-  return listen(createServer(createCertificate(Object.keys(hosts)), respond), acceptsAll);
+  return listen(createServer(createCertificate(Object.keys(hosts)), respond), () => true);
 };
 
 /**
