@@ -144,13 +144,21 @@ const noFaults =
 /** Names of models whose templates move later system turns before the conversation (DeepSeek) or leave them out. */
 const LEADING_TEMPLATES = /deepseek|glm|gpt-?oss|minimax/i;
 
-const withTemplate = (target: z.infer<typeof TargetFields>) =>
-  (target.systemTurns ?? target.profile?.systemTurns) || !LEADING_TEMPLATES.test(target.model)
-    ? target
-    : { ...target, systemTurns: 'leading' as const };
+/** With what the name of its model says where the target and its profile state nothing. */
+const withNamed = (target: z.infer<typeof TargetFields>) => {
+  const { protocol, model, profile, systemTurns = profile?.systemTurns } = target;
+  const isLeading = systemTurns === undefined && LEADING_TEMPLATES.test(model);
+  // No other's model leaves the line out of its prompt, and it differs in each request.
+  const isSpoken = protocol === 'messages' && !/claude/i.test(model);
+  return {
+    ...target,
+    ...(isLeading && { systemTurns: 'leading' as const }),
+    ...(isSpoken && { profile: { billingLine: false, ...profile } }),
+  };
+};
 
 /** An upstream deployment that serves a model. Targets are tried in the order of the list. */
-export const Target = z.pipe(TargetFields.check(noFaults(authIssues)), z.transform(withTemplate));
+export const Target = z.pipe(TargetFields.check(noFaults(authIssues)), z.transform(withNamed));
 export type Target = z.infer<typeof Target>;
 
 const MIXED_TIERS =

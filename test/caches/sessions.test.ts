@@ -98,10 +98,10 @@ const remindedSteps = (count: number) => {
   });
 };
 
-/** The member that a target of a model gets by its name, or by its preset. */
-const systemTurnsOf = (model: string, preset: string) =>
+/** A target of the catalog, with what the name of its model and its preset say. */
+const targetOf = (protocol: string, model: string, preset = '') =>
   Target.parse({
-    ...{ upstream: 'vendor', protocol: 'chat', baseUrl: 'https://api.example.com/v1' },
+    ...{ upstream: 'vendor', protocol, baseUrl: 'https://api.example.com' },
     ...{ model, secret: 'secret', ...(preset && { profile: preset }) },
   });
 
@@ -117,11 +117,35 @@ test.each([
 ])(
   'an agent with a reminder by the system in each step reads its history from the cache of a provider that puts system messages first: model %s, preset %s',
   async (model, preset) => {
-    const { systemTurns, profile = {} } = systemTurnsOf(model, preset);
+    const { systemTurns, profile = {} } = targetOf('chat', model, preset);
     const targets = [{ upstream: 'vendor', model, systemTurns, profile }];
     const stage = await startStage({ wire: 'chat', hoistsSystem: true, targets });
     await play(stage, { path: '/v1/messages', requests: remindedSteps(12) });
     const [, ...later] = logOf(stage);
     for (const { read, fresh } of later) expect(read / (read + fresh)).toBeGreaterThan(0.7);
+  },
+);
+
+test.each([
+  ['qwen3-coder-plus', false],
+  ['kimi-k3', false],
+  ['anthropic.claude-sonnet-5', true],
+])(
+  'the billing line of an agent reaches a messages target of the model %s: %s',
+  async (model, isSent) => {
+    const { profile = {} } = targetOf('messages', model);
+    const stage = await startStage({ wire: 'messages', targets: [{ model, profile }] });
+    const requests = ['0a1b2', '3c4d5'].map((cch) => {
+      const system = [
+        { type: 'text', text: `x-anthropic-billing-header: cc_version=2.1.280; cch=${cch};` },
+        { type: 'text', text: 'You are an agent.' },
+      ];
+      const messages = [{ role: 'user', content: 'hello' }];
+      return { headers: {}, body: { model: MODEL, max_tokens: 100, system, messages } };
+    });
+    await play(stage, { path: '/v1/messages', requests });
+    const bodies = new Set(logOf(stage).map(({ body }) => body));
+    expect([...bodies].some((body) => body.includes('cch='))).toBe(isSent);
+    expect(bodies.size).toBe(isSent ? 2 : 1);
   },
 );

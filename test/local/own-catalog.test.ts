@@ -27,7 +27,7 @@ const SECRETS = JSON.stringify({ aurora: 'a', borealis: 'b' });
 
 test('a valid catalog keeps the addresses of its targets', async () => {
   const { catalog, secrets } = await read(JSON.stringify(models), SECRETS);
-  expect(catalog).toEqual(models);
+  expect(catalog).toMatchObject(models);
   expect(secrets).toEqual({ aurora: 'a', borealis: 'b' });
 });
 
