@@ -28,9 +28,7 @@ const addTo = (sums: MetricSums, kind: MetricKind, name: string, more: readonly 
   const key = isListed ? own : keyOf(kind, OTHER);
   const numbers = sums[key] ?? [];
   sums[key] = numbers;
-  more.forEach((value, at) => {
-    numbers[at] = (numbers[at] ?? 0) + value;
-  });
+  for (let at = 0; at < more.length; at += 1) numbers[at] = (numbers[at] ?? 0) + (more[at] ?? 0);
 };
 
 /** Adds all of `more`, in place. */

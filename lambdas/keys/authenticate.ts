@@ -114,10 +114,17 @@ const assertUsable = (record: KeyRecord | undefined, now: number): KeyRecord => 
   return record;
 };
 
+/** The last caller of each key as it was read: a request asks twice. */
+const callers = createHidden<KeyRecord, { plan: Plan; caller: Caller }>();
+
 const callerOf = (record: KeyRecord, plan: Plan): Caller => {
+  const last = callers.get(record);
+  if (last?.plan === plan) return last.caller;
   const { keyId, projectId, meterId, budgets } = record;
-  const caller = { keyId, projectId, meterId, plan: limitPlan(plan, record) };
-  return budgets ? { ...caller, budgets } : caller;
+  const limited = { keyId, projectId, meterId, plan: limitPlan(plan, record) };
+  const caller = budgets ? { ...limited, budgets } : limited;
+  callers.set(record, { plan, caller });
+  return caller;
 };
 
 /** Revoked keys of which a process remembers that it has written a line. */

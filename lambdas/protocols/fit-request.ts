@@ -28,14 +28,16 @@ export const fitBy = <Target>(
   steps: ((request: GenerationRequest, target: Target) => Fitted)[],
   original: GenerationRequest,
   target: Target,
-): Fitted =>
-  steps.reduce<Fitted>(
-    ({ request, dropped }, step) => {
-      const fitted = step(request, target);
-      return { request: fitted.request, dropped: [...dropped, ...fitted.dropped] };
-    },
-    { request: original, dropped: [] },
-  );
+): Fitted => {
+  let request = original;
+  const dropped: string[] = [];
+  for (const step of steps) {
+    const fitted = step(request, target);
+    request = fitted.request;
+    dropped.push(...fitted.dropped);
+  }
+  return { request, dropped };
+};
 
 // --- sampling ---
 

@@ -184,7 +184,10 @@ export const createBreaker = (parts: {
     order: (targets) => {
       if (targets.length === 1) return targets;
       const now = clock.now();
-      const isLast = (target: Target) => isUnsteady(local.healthOf(target).recent, now);
+      const isLast = (target: Target) => {
+        const health = local.healthOf(target);
+        return hasFailed(health, now) && isUnsteady(health.recent, now);
+      };
       return targets.toSorted((one, other) => Number(isLast(one)) - Number(isLast(other)));
     },
     acquire,

@@ -1,4 +1,4 @@
-import { type Failure, RECENT_MS, type RecentCalls, type Row } from './states.ts';
+import { type Failure, type RecentCalls, type Row, recentIn } from './states.ts';
 import type { TripRule } from './trip-rules.ts';
 
 /** Five timeouts of a long prompt in a row take ten minutes; older failures are no evidence. */
@@ -56,8 +56,8 @@ const exceedsShare = (calls: RecentCalls): boolean =>
   calls.filter(({ hasFailed }) => hasFailed).length / calls.length >= MAX_FAILING_SHARE;
 
 /** Whether half of ten or more calls failed, also without the project whose calls failed most. */
-export const isUnsteady = (calls: RecentCalls, now: number): boolean => {
-  while (calls[0] && calls[0].at <= now - RECENT_MS) calls.shift();
+export const isUnsteady = (all: RecentCalls, now: number): boolean => {
+  const calls = recentIn(all, now);
   if (calls.length < MIN_CALLS || !exceedsShare(calls)) return false;
   const failed = calls.filter(({ hasFailed }) => hasFailed);
   const most = heaviestCount(failed);

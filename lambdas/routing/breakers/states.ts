@@ -26,19 +26,22 @@ export type Failure = {
 /** Failures since the last success, oldest first. */
 export type Row = Failure[];
 
-/** A call of the last seconds. */
 type Recent = { at: number; by: string; hasFailed: boolean };
+/** The last calls, oldest first, with others before those that count. */
 export type RecentCalls = Recent[];
 
-export const RECENT_MS = 10_000;
+const RECENT_MS = 10_000;
 const MAX_RECENT = 50;
 
-/** Appends in place: a target is called hundreds of times a second. */
+/** Appends in place, and removes many at once: a target is called hundreds of times a second. */
 export const addRecent = (calls: RecentCalls, call: Recent): void => {
-  const since = call.at - RECENT_MS;
-  while (calls[0] && (calls[0].at <= since || calls.length >= MAX_RECENT)) calls.shift();
+  if (calls.length >= 2 * MAX_RECENT) calls.splice(0, MAX_RECENT);
   calls.push(call);
 };
+
+/** The last 50 calls, of the last ten seconds. */
+export const recentIn = (calls: RecentCalls, now: number): RecentCalls =>
+  calls.slice(-MAX_RECENT).filter(({ at }) => at > now - RECENT_MS);
 
 /** Whose a call through an open breaker is; undefined where all calls are those of one. */
 export type Taker = string | undefined;
