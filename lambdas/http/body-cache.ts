@@ -115,10 +115,16 @@ const endedOf = (
   return undefined;
 };
 
-const matchOf = (body: Body, raw: Buffer): Match => {
+/** Bytes with which both begin. */
+const commonOf = ({ raw: one }: Body, other: Buffer): number =>
+  countAlike(
+    Math.min(one.length, other.length),
+    (from, to) => one.compare(other, from, to, from, to) === 0,
+  );
+
+const matchOf = (body: Body, raw: Buffer, common = commonOf(body, raw)): Match => {
   const [one, other] = [body.raw.length, raw.length];
   const least = Math.min(one, other);
-  const common = countAlike(least, (from, to) => body.raw.compare(raw, from, to, from, to) === 0);
   const tail = countAlike(
     least,
     (from, to) => body.raw.compare(raw, other - to, other - from, one - to, one - from) === 0,
@@ -200,9 +206,10 @@ export const createBodyCache = () => {
     match: (raw) => {
       const place = placeOf(bodies, keyId, raw);
       const found = [bodies[place - 1], bodies[place]]
-        .flatMap((body) => (body?.keyId === keyId ? [matchOf(body, raw)] : []))
+        .flatMap((body) => (body?.keyId === keyId ? [{ body, common: commonOf(body, raw) }] : []))
         .toSorted((one, other) => other.common - one.common);
-      const [best] = found;
+      const [first] = found;
+      const best = first && matchOf(first.body, raw, first.common);
       if (!best?.isAlike || best.overlap) return best;
       // The first step of a session ends as all steps of others.
       const last = lastKnown(keyId);

@@ -40,27 +40,27 @@ const parseBetween = (raw: Buffer, nodes: Nodes, { begun, ended }: Overlap) => {
   }
 };
 
-/** Adds the members at the end of a known body, whose places have moved. */
-const addEnded = (nodes: Nodes, places: Place[], known: Known, { node: first, by }: Ended) => {
+/** The nodes with those of the members at the end of a known body, whose places have moved; adds their places. */
+const withEnded = (nodes: Nodes, places: Place[], known: Known, { node: first, by }: Ended) => {
   const back = nodes.length - first;
-  const moved = (place: number): number => (place < 0 ? place : place + by);
-  const at = (node: number, offset: number): number => known.nodes[node + offset] ?? 0;
-  for (let node = first; node < known.nodes.length; node += NODE) {
-    nodes.push(
-      moved(at(node, NAME)),
-      at(node, START) + by,
-      at(node, END) + by,
-      at(node, NEXT) + back,
-    );
+  const moved = (place = -1): number => (place < 0 ? place : place + by);
+  const from = known.nodes[first + NAME] ?? 0;
+  const ended = known.nodes.slice(first);
+  for (let node = 0; node < ended.length; node += NODE) {
+    ended[node + NAME] = moved(ended[node + NAME]);
+    ended[node + START] = moved(ended[node + START]);
+    ended[node + END] = moved(ended[node + END]);
+    ended[node + NEXT] = (ended[node + NEXT] ?? 0) + back;
   }
-  const from = at(first, NAME);
   for (const { steps, start, end } of known.places) {
     if (start < from) continue;
     const ways = steps.map(([name, last]): [number, number] => [moved(name), moved(last)]);
     places.push({ steps: ways, start: start + by, end: end + by });
   }
-  nodes[END] = at(0, END) + by;
-  nodes[NEXT] = nodes.length;
+  const all = nodes.concat(ended);
+  all[END] = moved(known.nodes[END]);
+  all[NEXT] = all.length;
+  return all;
 };
 
 /** The items of a known list, and those behind the first one of another. */
@@ -94,16 +94,16 @@ const joined = (
 export const readBetween = (raw: Buffer, read: Raw, overlap: Overlap): Known | undefined => {
   const { known, begun, ended } = overlap;
   const [earlier, placesBefore] = [begun?.nodes.length ?? 0, begun?.places.length ?? 0];
-  const { nodes, places, exceeded } = outlineOf(sliceOf(read, 0, ended?.start), LIMITS, begun);
-  const parsed = exceeded === undefined ? parseBetween(raw, nodes, overlap) : undefined;
+  const { nodes: own, places, exceeded } = outlineOf(sliceOf(read, 0, ended?.start), LIMITS, begun);
+  const parsed = exceeded === undefined ? parseBetween(raw, own, overlap) : undefined;
   // The list has its name here too, and so has what stands for the known members.
-  const names = namesIn(nodes, earlier) + (begun ? 1 : 0) + (ended ? 1 : 0);
+  const names = namesIn(own, earlier) + (begun ? 1 : 0) + (ended ? 1 : 0);
   if (parsed?.count !== names) return undefined;
   const { between } = parsed;
-  const [last, own] = [nodes.length, places.slice(placesBefore)];
-  if (ended) addEnded(nodes, places, known, ended);
+  const ownPlaces = places.slice(placesBefore);
+  const nodes = ended ? withEnded(own, places, known, ended) : own;
   if (nodes.length > LIMITS.values * NODE) return undefined;
-  const value = joined({ raw, nodes }, overlap, { between, last });
-  if (value) withWrittenNumbers(raw, value, own);
+  const value = joined({ raw, nodes }, overlap, { between, last: own.length });
+  if (value) withWrittenNumbers(raw, value, ownPlaces);
   return value && { nodes, places, value };
 };
