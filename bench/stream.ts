@@ -34,7 +34,7 @@ const PROTOCOLS: BenchProtocol[] = [chat, messages];
 
 const EVENTS_PER_CHUNK = [1, 8];
 
-async function* network(chunks: Buffer[]): AsyncGenerator<Uint8Array> {
+async function* network(chunks: Buffer[]): AsyncGenerator<Buffer> {
   yield* chunks;
 }
 

@@ -7,8 +7,7 @@
 import type { GenerationRequest } from '../lambdas/protocols/generation.ts';
 import type { CallerProtocol, UpstreamProtocol } from '../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../lambdas/protocols/protocols.ts';
-import { createSseReader, formatSse } from '../lambdas/protocols/streams/sse.ts';
-import { withFrame } from '../lambdas/upstreams/body-reader.ts';
+import { createSseReader, formatSse, withFrame } from '../lambdas/protocols/streams/sse.ts';
 import { FAMILIES } from '../test/support/families.ts';
 import { BODY, costPerEvent, META, print, recordChunks } from './event-cost.ts';
 

@@ -30,10 +30,10 @@ import { createLessons } from './routing/lessons.ts';
 import { createStateEndpoints } from './state/endpoints.ts';
 import type { StateMode } from './stores/plan-store.ts';
 import type { RouterStores } from './stores/router-stores.ts';
-import { atFirstCall, once } from './support/at-first-call.ts';
 import { type Clock, DAY_MS } from './support/clock.ts';
 import type { RandomBytes } from './support/ids.ts';
 import type { Log } from './support/log.ts';
+import { atFirstCall, once } from './support/memo.ts';
 import type { CountAtProvider } from './upstreams/count-at-provider.ts';
 import type { Upstream } from './upstreams/upstream.ts';
 

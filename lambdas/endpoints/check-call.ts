@@ -18,8 +18,8 @@ import type { Calibrations } from '../routing/calibrations.ts';
 import { type Ordered, orderTargets } from '../routing/order-targets.ts';
 import type { Prefer, Preferred } from '../routing/preference.ts';
 import type { Choice } from '../stores/record-store.ts';
-import { once } from '../support/at-first-call.ts';
 import { invalidRequest } from '../support/errors.ts';
+import { once } from '../support/memo.ts';
 import type { Call } from './endpoint.ts';
 import { type Attribution, attributionOf, sessionNamed } from './who.ts';
 

@@ -52,7 +52,7 @@ export const wireTargetOf = (target: CatalogTarget, maxOutputTokens: number): Wi
 /**
  * Decoder of one stream: a synchronous state machine, wire messages in, canonical events out. A delta of text or
  * thinking is one string of its message, unchanged, and what the message says besides may be said again without
- * effect, unless it is in a list: such messages are recognized and not decoded (`withFrame`, body-reader.ts).
+ * effect, unless it is in a list: such messages are recognized and not decoded (`withFrame`, streams/sse.ts).
  */
 export type StreamDecoder = {
   /** Whether a finish reason has been read: usage may follow, and the upstream's goodbye. */

@@ -1,8 +1,8 @@
 import { createRunOnce, type ReplayDeps, readAttempt } from '#late/run-once';
 import type { CheckedCall } from '../endpoints/check-call.ts';
 import type { Reply } from '../endpoints/endpoint.ts';
-import { atFirstCall } from '../support/at-first-call.ts';
 import { DO_NOT_RETRY, invalidRequest } from '../support/errors.ts';
+import { atFirstCall } from '../support/memo.ts';
 import type { Run } from './own.ts';
 
 /**

@@ -35,6 +35,26 @@ export const createLruCache = <Value>(capacity: number): LruCache<Value> => {
   };
 };
 
+/** A value that is computed when it is first asked for. */
+export const once = <Value>(compute: () => Value): (() => Value) => {
+  let value: Value | undefined;
+  return () => {
+    value ??= compute();
+    return value;
+  };
+};
+
+/** A function that is built when it is called for the first time: until then its part of the bundle is not loaded. */
+export const atFirstCall = <Args extends unknown[], Result>(
+  create: () => (...args: Args) => Result,
+): ((...args: Args) => Result) => {
+  let created: ((...args: Args) => Result) | undefined;
+  return (...args) => {
+    created ??= create();
+    return created(...args);
+  };
+};
+
 type Values<Key, Value> = { get(key: Key): Value | undefined; set(key: Key, value: Value): void };
 
 /**

@@ -91,7 +91,7 @@ export type Chunks = {
    * Waits for the upstream only as long as it may; a slow reader does not count.
    * @default the idle limit
    */
-  next(wait?: Wait): Promise<IteratorResult<Uint8Array, void>>;
+  next(wait?: Wait): Promise<IteratorResult<Buffer, void>>;
 };
 
 /** Bytes that wait for the reader before the connection is paused. */
@@ -120,10 +120,10 @@ export const createResponseBody = ({ pause, resume, clock, expire }: Connection)
   let waitingBytes = 0;
   let isPaused = false;
   let ending: { error?: unknown } | undefined;
-  let reader: PromiseWithResolvers<IteratorResult<Uint8Array, void>> | undefined;
+  let reader: PromiseWithResolvers<IteratorResult<Buffer, void>> | undefined;
   let cancelWait = () => {};
 
-  const take = (): Uint8Array => {
+  const take = (): Buffer => {
     const bytes = joinBytes(parts);
     parts = [];
     waitingBytes = 0;
@@ -164,7 +164,7 @@ export const createResponseBody = ({ pause, resume, clock, expire }: Connection)
       settle();
     },
     next: ({ ms, message } = IDLE) => {
-      const next = Promise.withResolvers<IteratorResult<Uint8Array, void>>();
+      const next = Promise.withResolvers<IteratorResult<Buffer, void>>();
       reader = next;
       settle();
       if (reader === next) {
@@ -186,7 +186,7 @@ const SHORT_BODY_MS = 5_000;
  * @throws UpstreamError at the end of the call
  */
 export const readShortBody = async (chunks: Chunks, clock: Clock): Promise<string> => {
-  const parts: Uint8Array[] = [];
+  const parts: Buffer[] = [];
   let size = 0;
   const late = Promise.withResolvers<typeof DONE>();
   const cancelLate = clock.after(SHORT_BODY_MS, () => late.resolve(DONE));

@@ -16,9 +16,8 @@ import { isRefusal, UpstreamError } from '../protocols/rejections/upstream-error
 import { sentRequest } from '../protocols/thinking/origin.ts';
 import { type Bytes, encodePieces, sha256Of, sizeOf } from '../support/bytes.ts';
 import type { Clock } from '../support/clock.ts';
-import { STREAM_TYPE } from './body-reader.ts';
 import { post } from './post.ts';
-import { readAnswer } from './read-answer.ts';
+import { readAnswer, STREAM_TYPE } from './read-answer.ts';
 import { CONNECT_MS, firstEventMs } from './response-body.ts';
 import type { RoleSigner, UnsignedRequest } from './role-signer.ts';
 import type { Credential } from './secrets.ts';

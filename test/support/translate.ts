@@ -11,10 +11,9 @@ import type {
 import { callerProtocols, upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
 import { UpstreamError } from '../../lambdas/protocols/rejections/upstream-error.ts';
 import { collect, writeResponse } from '../../lambdas/protocols/streams/collect.ts';
-import { createSseReader, formatSse } from '../../lambdas/protocols/streams/sse.ts';
+import { createSseReader, formatSse, withFrame } from '../../lambdas/protocols/streams/sse.ts';
 import { createOriginTagger } from '../../lambdas/protocols/thinking/origin.ts';
 import { apiError } from '../../lambdas/support/errors.ts';
-import { withFrame } from '../../lambdas/upstreams/body-reader.ts';
 import { assertChatStream } from './chat-stream.ts';
 import { assertMessagesStream } from './messages-stream.ts';
 import { assertResponsesStream } from './responses-stream.ts';

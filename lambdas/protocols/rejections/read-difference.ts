@@ -42,15 +42,8 @@ const effortOnly = (levels = ''): ModelDifference | undefined => {
   return only.length > 0 ? { member: 'effort', only } : undefined;
 };
 
-const betasWithout = (betas = ''): ModelDifference => ({
-  member: 'betas',
-  without: namesIn(betas),
-});
-
-const versionsWithout = (version = ''): ModelDifference => ({
-  member: 'versions',
-  without: [version],
-});
+const betasWithout = (text = ''): ModelDifference => ({ member: 'betas', without: namesIn(text) });
+const versionsWithout = (name = ''): ModelDifference => ({ member: 'versions', without: [name] });
 
 const cacheWithout = (name = ''): ModelDifference => ({ member: 'cache', without: [name] });
 const marksWithout = (name = ''): ModelDifference => ({ member: 'marks', without: [name] });

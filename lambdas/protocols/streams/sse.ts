@@ -1,4 +1,6 @@
 import { type Clock, withTimeout } from '../../support/clock.ts';
+import { createJsonFrame } from '../bytes/frame.ts';
+import type { BlockHead, GenerationEvent } from '../generation.ts';
 
 /** One Server-Sent Event with data. A client that reconnects sends the last `id` in `Last-Event-ID`. */
 export type SseEvent = { id?: string; event?: string; data: string };
@@ -98,6 +100,49 @@ export const createSseReader = () => {
     push: (bytes: Uint8Array): SseEvent[] => feed(decoder.decode(bytes, { stream: true })),
     /** Returns the last message if the body ended without the blank line after it, as some do. */
     end: (): SseEvent[] => feed(`${decoder.decode()}\n\n`),
+  };
+};
+
+type StreamReader = { push(message: SseEvent): GenerationEvent[] };
+
+const isProse = ({ type }: BlockHead): boolean => type === 'text' || type === 'thinking';
+
+/**
+ * Decodes the texts of a stream without parsing each message: most differ from the one before in the text of a
+ * block only, and change nothing else in the decoder. Arguments of tools are left to it, since it collects them.
+ */
+export const withFrame = <Decoder extends StreamReader>(decoder: Decoder): Decoder => {
+  const frame = createJsonFrame();
+  const prose = new Set<number>();
+  let index = 0;
+  let isRelayed = false;
+
+  const learn = (data: string, events: GenerationEvent[]) => {
+    for (const event of events) {
+      if (event.type === 'block-start' && isProse(event.block)) prose.add(event.index);
+    }
+    const [only, another] = events;
+    if (another || only?.type !== 'block-delta' || !prose.has(only.index)) return frame.forget();
+    index = only.index;
+    isRelayed = only.received !== undefined;
+    const place = frame.learn(data, only.delta);
+    if (only.received) only.received.place = place;
+  };
+
+  return {
+    ...decoder,
+    push: (message: SseEvent) => {
+      const { data } = message;
+      const place = frame.read(data);
+      if (place && place.string !== '') {
+        const { string: delta } = place;
+        if (!isRelayed) return [{ type: 'block-delta', index, delta }];
+        return [{ type: 'block-delta', index, delta, received: { data, count: 1, place } }];
+      }
+      const events = decoder.push(message);
+      learn(data, events);
+      return events;
+    },
   };
 };
 

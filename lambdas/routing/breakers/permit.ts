@@ -9,7 +9,7 @@ import {
 import { accountOf } from '../../catalog/account.ts';
 import { nameOf, type Target } from '../../catalog/catalog.ts';
 import type { UpstreamError } from '../../protocols/rejections/upstream-error.ts';
-import { atFirstCall } from '../../support/at-first-call.ts';
+import { atFirstCall } from '../../support/memo.ts';
 import type { Attempt, PermitParts } from './attempt.ts';
 import { withoutSilent } from './evidence.ts';
 import {

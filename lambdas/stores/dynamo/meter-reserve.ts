@@ -1,7 +1,6 @@
 import { createLeaseAttempts } from '#late/leases';
 import { createShardedReserve } from '#late/sharding';
-import { atFirstCall } from '../../support/at-first-call.ts';
-import { createLruCache } from '../../support/memo.ts';
+import { atFirstCall, createLruCache } from '../../support/memo.ts';
 import {
   limitReached,
   type MeterStore,

@@ -1,8 +1,8 @@
 import { createCountedMeters } from '#late/counted-meters';
 import { createLeases } from '#late/leases';
 import { createReap } from '#late/sharding';
-import { atFirstCall } from '../../support/at-first-call.ts';
 import { HOUR_MS, MINUTE_MS } from '../../support/clock.ts';
+import { atFirstCall } from '../../support/memo.ts';
 import type { Lease } from '../budget-store.ts';
 import type {
   EndedPeriod,

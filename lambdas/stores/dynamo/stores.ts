@@ -2,7 +2,7 @@ import { createDynamoAnswerStore, createDynamoResponseStore } from '#late/answer
 import { createReadBudget } from '#late/leases';
 import { createDynamoShareStore } from '#late/share-store';
 import { createDynamoWebhookStore } from '#late/webhook-store';
-import { atFirstCall } from '../../support/at-first-call.ts';
+import { atFirstCall } from '../../support/memo.ts';
 import type { TableName } from '../../tables.ts';
 import type { BodyStore } from '../answer-store.ts';
 import type { RouterStores, Stores } from '../router-stores.ts';
