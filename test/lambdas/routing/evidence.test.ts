@@ -14,8 +14,8 @@ import {
   addRecent,
   type Failure,
   type RecentCalls,
-  recentIn,
   type Row,
+  recentIn,
 } from '../../../lambdas/routing/breakers/states.ts';
 import { type TripRule, tripRuleFor } from '../../../lambdas/routing/breakers/trip-rules.ts';
 
