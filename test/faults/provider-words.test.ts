@@ -241,6 +241,8 @@ const ROWS: Record<string, Row> = {
       'x-anthropic-billing-header is a reserved keyword and may not be used in the system prompt.',
     isRejected: hasText('x-anthropic-billing-header'),
     protocol: 'messages',
+    // As of a model with Claude's name.
+    profile: { billingLine: true },
     fields: {
       max_tokens: 9,
       system: [
