@@ -48,11 +48,8 @@ export const once = <Value>(compute: () => Value): (() => Value) => {
 export const atFirstCall = <Args extends unknown[], Result>(
   create: () => (...args: Args) => Result,
 ): ((...args: Args) => Result) => {
-  let created: ((...args: Args) => Result) | undefined;
-  return (...args) => {
-    created ??= create();
-    return created(...args);
-  };
+  const created = once(create);
+  return (...args) => created()(...args);
 };
 
 type Values<Key, Value> = { get(key: Key): Value | undefined; set(key: Key, value: Value): void };
