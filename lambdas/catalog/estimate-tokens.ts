@@ -29,9 +29,6 @@ const FAMILY_OF: [name: RegExp, family: Family][] = [
   [/deepseek/i, 'deepseek'],
 ];
 
-/** Those whose template writes the first system turn alone. */
-const WITHOUT_LATER_SYSTEM: ReadonlySet<Family> = new Set(['minimax']);
-
 /** Those whose template writes arguments of calls and results of tools as JSON strings. */
 const QUOTING: ReadonlySet<Family> = new Set(['llama']);
 
@@ -41,8 +38,6 @@ export type Counting = {
   /** The framing by what the target's provider has counted. */
   calibrated?: FramingNumbers | undefined;
   weights: Weights;
-  /** Its template writes the first system turn alone. */
-  isWithoutLaterSystem?: boolean;
   /** It writes arguments of calls and results of tools as JSON strings. */
   isQuoting?: boolean;
   /** The provider's name of the model, by which its images count. */
@@ -54,12 +49,10 @@ export const countingOf = ({ model, counting }: Pick<Target, 'model' | 'counting
   const family = counting?.family ?? named ?? 'other';
   const { weights, framing } = FAMILIES[family];
   const own = counting?.framing;
-  const isWithoutLaterSystem = WITHOUT_LATER_SYSTEM.has(family);
   const isQuoting = QUOTING.has(family);
   return {
     weights,
     framing: own ? numbersOf(own) : framing,
-    isWithoutLaterSystem,
     isQuoting,
     model,
   };
@@ -127,7 +120,7 @@ const quotedTexts = ({ text, quoted }: RequestParts): string[] => {
 /** What each number of a framing is multiplied by: numbers of things, and tokens of three kinds of text. */
 export const countPrompt = (
   parts: RequestParts,
-  { weights, isWithoutLaterSystem = false, isQuoting = false }: Omit<Counting, 'framing' | 'model'>,
+  { weights, isQuoting = false }: Omit<Counting, 'framing' | 'model'>,
   whole?: number,
 ): number[] => {
   const tokensOf = (texts: string[]) => estimateTexts(texts, weights, whole);
@@ -143,7 +136,7 @@ export const countPrompt = (
     tokensOf(parts.schema),
     tokensOf(isQuoting ? quotedTexts(parts) : parts.text) +
       tokensOf(parts.droppable) +
-      (isWithoutLaterSystem ? 0 : tokensOf(parts.laterSystem)),
+      tokensOf(parts.laterSystem),
   ];
 };
 
@@ -182,5 +175,5 @@ export const estimateInputTokens = (
 export const leastInputTokens = (parts: RequestParts, model: string): number =>
   framedTokens(
     LEAST.framing,
-    countPrompt({ ...parts, droppable: [] }, { ...LEAST, isWithoutLaterSystem: true }, NEAR.to),
+    countPrompt({ ...parts, droppable: [], laterSystem: [] }, LEAST, NEAR.to),
   ) + parts.images.reduce((sum, image) => sum + (tokensOfImage(model, image) ?? 0), 0);

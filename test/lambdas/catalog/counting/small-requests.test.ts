@@ -108,13 +108,12 @@ test.each(CASES)(
   },
 );
 
-test('a later system turn counts its text for every vendor but MiniMax, whose template writes the first one alone', async () => {
+test('a later system turn counts its text for every vendor: those whose template leaves it out get it as a turn of the user', async () => {
   const content = 'The user has opened the file, and the tests were run again. '.repeat(20);
   for (const model of MODELS) {
     const without = await countTokens(model, 1, 1);
     const added = (await countTokens(model, 1, 1, [{ role: 'system', content }])) - without;
-    const [least = 0, most = 0] = model.startsWith('minimax') ? [0, 10] : [200, 400];
-    expect(added, model).toBeGreaterThanOrEqual(least);
-    expect(added, model).toBeLessThanOrEqual(most);
+    expect(added, model).toBeGreaterThanOrEqual(200);
+    expect(added, model).toBeLessThanOrEqual(400);
   }
 });
