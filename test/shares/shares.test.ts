@@ -373,9 +373,11 @@ describe('the capacity that a target declares', () => {
     await Promise.all(ends);
     const sizes = fast.provider.log.map(({ tokens }) => tokens);
     expect(sizes).toHaveLength(24);
-    const ofHeavy = sizes.slice(0, 10).filter((size) => size === Math.max(...sizes));
-    expect(ofHeavy.length).toBeGreaterThanOrEqual(7);
-    expect(ofHeavy.length).toBeLessThan(10);
+    const heavy = Math.max(...sizes);
+    const places = sizes.flatMap((size, place) => (size === heavy ? place : []));
+    // A mean of 7.8 by weight and 11.5 without one; two that are released at once can reach the provider in either order.
+    expect(places.reduce((sum, place) => sum + place, 0) / 12).toBeLessThan(9);
+    expect(sizes.findIndex((size) => size !== heavy)).toBeLessThan(10);
   });
 
   test('the turns of a session stay on one account of a pool while it has room', async () => {
