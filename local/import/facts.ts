@@ -5,12 +5,13 @@ import { omitUndefined } from '../../lambdas/support/objects.ts';
 import { priceIn, rowOf } from '../price-table.ts';
 import type { Note } from './imported.ts';
 
-const NUMBER = /^\s*-?\d+(?:\.\d+)?(?:e[-+]?\d+)?\s*$/i;
+/** YAML has `100_000`, too. */
+const NUMBER = /^\s*-?\d[\d_]*(?:\.\d+)?(?:e[-+]?\d+)?\s*$/i;
 
 /** The number of a text of digits, which lists and YAML may have in quotes; null of an empty text; otherwise the value. */
 export const unquoted = (value: unknown): unknown => {
   if (typeof value !== 'string') return value;
-  if (NUMBER.test(value)) return Number(value);
+  if (NUMBER.test(value)) return Number(value.replaceAll('_', ''));
   return value.trim() === '' ? null : value;
 };
 
@@ -69,7 +70,8 @@ export type Known = {
 };
 
 const CONTEXT = 128_000;
-const OUTPUT = 8_192;
+/** What Claude Code asks for; a provider whose model has less states it, and is called again with that. */
+const OUTPUT = 32_000;
 
 /** The first value of a member that one of the sources has. */
 const firstOf = <Name extends keyof Facts>(sources: Facts[], name: Name) =>
@@ -157,7 +159,7 @@ export const knownOf = (
     firstOf(sources, 'supports_function_calling'),
     firstOf(sources, 'supports_vision'),
   ];
-  const unlimited = 'what a response gets if its request names no limit';
+  const unlimited = 'the most that a response gets';
   return {
     members: {
       context_length: context,

@@ -3,15 +3,7 @@ import { Facts, unquoted } from './facts.ts';
 
 const Text = z.string().nullish();
 /** YAML may have it in quotes. */
-const Amount = z
-  .union([
-    z.number(),
-    z
-      .string()
-      .regex(/^\d+(?:\.\d+)?$/)
-      .transform(Number),
-  ])
-  .nullish();
+const Amount = z.preprocess(unquoted, z.number().nonnegative().nullish()).optional();
 
 const OwnParams = z.looseObject({
   model: z.string().min(1),
@@ -29,7 +21,7 @@ const OwnParams = z.looseObject({
   order: Amount,
   rpm: Amount,
 });
-/** Of LiteLLM's table some are 0, which the file must not state. */
+/** Of LiteLLM's table some are 0. */
 const size = z.preprocess(unquoted, z.int().positive().nullish()).optional();
 const OwnFacts = Facts.extend({
   max_input_tokens: size,

@@ -1,12 +1,14 @@
 import { Target } from '../../lambdas/catalog/parse-models.ts';
 import { describeIssue } from '../../lambdas/support/describe-issue.ts';
+import { isOwnServer } from './chat-providers.ts';
+import { createSecrets } from './credentials.ts';
+import { type Env, referenceTo, variableIn } from './environment.ts';
 import { type Facts, type Known, knownOf } from './facts.ts';
 import { createUnique, type Note } from './imported.ts';
 import type { Config, Entry, Params } from './litellm-config.ts';
-import { addressOf, credentialName, isOwnServer, providerOf } from './providers.ts';
-import { errorAt, placeOf, type Source } from './read-source.ts';
-
-export type Env = Record<string, string | undefined>;
+import { isText, modeByName } from './modes.ts';
+import { addressOf, providerOf } from './providers.ts';
+import { placeOf } from './read-source.ts';
 
 /** One deployment as a target, with what is known about its model. */
 export type Deployment = {
@@ -21,70 +23,27 @@ export type Group = { name: string; deployments: Deployment[] };
 /** Rows of LiteLLM's table of models by their names. */
 export type Table = Record<string, Facts>;
 
-type Parts = { source: Source; config: Config; env: Env; table: Table };
+type Parts = { config: Config; env: Env; table: Table };
 
 const MAX_TIMEOUT_MS = 300_000;
 const FREE: Facts = { input_cost_per_token: 0, output_cost_per_token: 0 };
-const TEXT_MODE = /^(?:chat|responses|completion)$/;
-/** Names of models that generate no text, by mode, where neither the configuration nor a table (`--models`) states one. */
-const OTHER_MODES: Record<string, RegExp> = {
-  embedding: /embed/i,
-  rerank: /rerank/i,
-  moderation: /moderation/i,
-  audio_transcription: /whisper|transcribe/i,
-  audio_speech: /\btts\b/i,
-  image_generation: /dall-e|gpt-image|imagen|stable-diffusion/i,
-};
-const modeByName = (model: string): string =>
-  Object.keys(OTHER_MODES).find((mode) => OTHER_MODES[mode]?.test(model)) ?? 'chat';
 const LABEL = /^[\w.-]{1,80}$/;
 
-/** Reads `os.environ/NAME` from the environment, as LiteLLM does. */
-const createReadValue =
-  ({ source, config, env }: Parts) =>
-  (value: string | null | undefined, path: PropertyKey[]): string | undefined => {
-    const name = value?.startsWith('os.environ/') ? value.slice('os.environ/'.length) : undefined;
-    if (name === undefined) return value ?? undefined;
-    const found = config.environment_variables?.[name] ?? env[name];
-    if (typeof found === 'string' && found !== '') return found;
-    throw errorAt(source, path, `the environment variable ${name} is not set`);
-  };
-
-/** Credentials by name: a variable keeps its own, so that deployments share it. */
-const createSecrets = ({ config, env }: Parts) => {
-  const secrets: Record<string, string> = {};
-  const missing = new Set<string>();
-  const names = new Map<string, string>();
-  const unique = createUnique(60);
-  const ofVariable = (name: string): string => {
-    const value = config.environment_variables?.[name] ?? env[name];
-    if (typeof value === 'string' && value !== '') secrets[name] = value;
-    else missing.add(name);
-    return name;
-  };
-  const nameOf = (key: string | null | undefined, provider: string): string => {
-    if (key?.startsWith('os.environ/')) return ofVariable(key.slice('os.environ/'.length));
-    if (!key) return ofVariable(credentialName(provider));
-    const known = names.get(key) ?? unique(provider);
-    names.set(key, known);
-    secrets[known] = key;
-    return known;
-  };
-  return { secrets, missing, nameOf };
-};
-
 const CREDENTIAL_HEADER = /^(?:authorization|x-api-key|api-key|x-goog-api-key|cookie)$/i;
+/** A value that the file takes from a variable may be a credential. */
+const isCredential = ([name, value]: [string, string]): boolean =>
+  CREDENTIAL_HEADER.test(name) || variableIn(value) !== undefined;
 
 const headersOf = ({ organization, extra_headers: extra }: Params) => {
-  const given = Object.entries(extra ?? {}).filter(([name]) => !CREDENTIAL_HEADER.test(name));
+  const given = Object.entries(extra ?? {}).filter((header) => !isCredential(header));
   const all = [...given, ...(organization ? [['openai-organization', organization]] : [])];
   return all.length === 0 ? {} : { headers: Object.fromEntries(all) };
 };
 
 const credentialHeadersIn = ({ extra_headers: extra }: Params, path: PropertyKey[]): Note[] =>
-  Object.keys(extra ?? {})
-    .filter((name) => CREDENTIAL_HEADER.test(name))
-    .map((name) => ({
+  Object.entries(extra ?? {})
+    .filter(isCredential)
+    .map(([name]) => ({
       place: placeOf([...path, 'extra_headers', name]),
       reason: 'a target has one credential, its api_key: docs/providers.md has authHeader',
     }));
@@ -98,7 +57,10 @@ const timeoutOf = ({ stream_timeout: seconds }: Params) => {
 const regionOf = ({ region_name: region }: Params) =>
   region && LABEL.test(region) ? { region } : {};
 
-const askedOf = ({ model, custom_llm_provider: provider }: Params) => ({ model, provider });
+const askedOf = ({ model, custom_llm_provider: provider, api_base: base }: Params) => ({
+  ...{ model, provider },
+  ...(base && { base }),
+});
 
 /** Sizes of a row of the table by any of the names that LiteLLM looks for. */
 const rowsOf = (table: Table, provider: string, names: string[]): Facts[] =>
@@ -109,10 +71,28 @@ const rowsOf = (table: Table, provider: string, names: string[]): Facts[] =>
     }),
   );
 
+/** Members that say where a deployment is. */
+const PLACES = [
+  ...['model', 'custom_llm_provider', 'api_base', 'api_version', 'aws_region_name'],
+  ...['region_name', 'organization'],
+] as const satisfies (keyof Params)[];
+
+/** Why a deployment is left out, and the member of it that says so. */
+type Fault = { member?: string; reason: string };
+
+const unsetIn = (params: Params): Fault | undefined =>
+  PLACES.flatMap((member): Fault[] => {
+    const name = variableIn(params[member]);
+    return name ? [{ member, reason: `the environment variable ${name} is not set` }] : [];
+  })[0];
+
+/** `claude-*` means every name that begins so, which a catalog has not; `*` of both is for addressOf. */
+const PATTERN =
+  'a name with * stands for any, and a catalog lists each name: list those that callers use';
+
 const createReadDeployment = (parts: Parts, noCounterpart: Note[]) => {
-  const { config, env, source, table } = parts;
-  const readValue = createReadValue(parts);
-  const { secrets, missing, nameOf } = createSecrets(parts);
+  const { config, env, table } = parts;
+  const { secrets, missing, nameOf } = createSecrets(env);
   const upstreams = new Map<string, string>();
   const unique = createUnique(40);
   /** The same for the same provider, address and credential. */
@@ -122,49 +102,41 @@ const createReadDeployment = (parts: Parts, noCounterpart: Note[]) => {
     upstreams.set(connection, name);
     return name;
   };
-  /** What the deployment states, and what its credential states of the rest. */
+  /** What the deployment states, and what its credential states of the rest: one of the database by its name alone. */
   const withCredential = (params: Params, path: PropertyKey[]): Params => {
     const { litellm_credential_name: name } = params;
     if (!name) return params;
     const shared = config.credential_list?.find((one) => one.credential_name === name);
-    if (!shared) {
-      const place = [...path, 'litellm_credential_name'];
-      throw errorAt(source, place, `credential_list has no ${name}`);
-    }
-    return { ...shared.credential_values, ...params };
+    if (shared) return { ...shared.credential_values, ...params };
+    noCounterpart.push({
+      place: placeOf([...path, 'litellm_credential_name']),
+      reason: `credential_list has no ${name}: state its address, if it has one, in the catalog`,
+    });
+    return { ...params, api_key: params.api_key ?? referenceTo(name) };
   };
   /** What is said about the model, the configuration above the table. */
   const factsOf = ({ litellm_params: params, model_info: info }: Entry): Facts[] => {
     const { provider, name } = providerOf(askedOf(params));
     const names = [info?.base_model, params.model, name].flatMap((known) => known ?? []);
     const free = isOwnServer(provider) ? [FREE] : [];
-    return [info ?? {}, params, ...rowsOf(table, provider, names), ...free];
+    // Its `max_tokens` is that of requests without one.
+    const stated = { ...params, max_tokens: undefined };
+    return [info ?? {}, stated, ...rowsOf(table, provider, names), ...free];
   };
-  /** Undefined, with a note, if it is not of text or cannot be called. */
-  const readAddress = (params: Params, facts: Facts[], path: PropertyKey[]) => {
+  const addressIn = (params: Params, facts: Facts[]): ReturnType<typeof addressOf> => {
     const mode = facts.find((source) => source.mode)?.mode ?? modeByName(params.model);
-    const region = readValue(params.aws_region_name, [...path, 'aws_region_name']);
-    const address = TEXT_MODE.test(mode)
-      ? addressOf({
-          ...{ ...askedOf(params), mode },
-          base: readValue(params.api_base, [...path, 'api_base']),
-          version: readValue(params.api_version, [...path, 'api_version']),
-          region: region ?? env.AWS_REGION_NAME ?? env.AWS_REGION,
-        })
-      : `mode ${mode}, and the router serves text generation only`;
-    if (typeof address !== 'string') return address;
-    const place = placeOf([...path, 'model']);
-    noCounterpart.push({ place, reason: `${params.model}: ${address}` });
-    return undefined;
+    if (!isText(mode)) return `mode ${mode}, and the router serves text generation only`;
+    return addressOf({
+      ...{ ...askedOf(params), mode, env },
+      version: params.api_version,
+      region: params.aws_region_name ?? env.AWS_REGION_NAME ?? env.AWS_REGION,
+    });
   };
-  const read = (stated: Entry, index: number): Deployment | undefined => {
-    const path = ['model_list', index, 'litellm_params'];
-    const entry = { ...stated, litellm_params: withCredential(stated.litellm_params, path) };
-    const { litellm_params: params, model_name: place } = entry;
-    const facts = factsOf(entry);
-    const address = readAddress(params, facts, path);
-    if (!address) return undefined;
-    noCounterpart.push(...credentialHeadersIn(params, path));
+  const targetOf = (params: Params, facts: Facts[]): Target | Fault => {
+    const address = addressIn(params, facts);
+    if (typeof address === 'string') {
+      return { member: 'model', reason: `${params.model}: ${address}` };
+    }
     const { provider } = providerOf(askedOf(params));
     const secret = address.auth ? undefined : nameOf(params.api_key, provider);
     const target = Target.safeParse(
@@ -178,12 +150,22 @@ const createReadDeployment = (parts: Parts, noCounterpart: Note[]) => {
       },
       { error: describeIssue },
     );
-    if (!target.success) {
-      const [issue] = target.error.issues;
-      throw errorAt(source, path, `as a target its ${issue?.path.join('.')} ${issue?.message}`);
-    }
+    if (target.success) return target.data;
+    const [issue] = target.error.issues;
+    return { reason: `as a target its ${issue?.path.join('.')} ${issue?.message}` };
+  };
+  const read = (entry: Entry, path: PropertyKey[]): Deployment | Fault => {
+    const params = withCredential(entry.litellm_params, path);
+    const unset = unsetIn(params);
+    if (unset) return unset;
+    if (entry.model_name.includes('*') && !params.model.includes('*')) return { reason: PATTERN };
+    const facts = factsOf({ ...entry, litellm_params: params });
+    const target = targetOf(params, facts);
+    if ('reason' in target) return target;
+    noCounterpart.push(...credentialHeadersIn(params, path));
     return {
-      ...{ provider, target: target.data, known: knownOf(facts, address, place) },
+      ...{ provider: providerOf(askedOf(params)).provider, target },
+      known: knownOf(facts, target, entry.model_name),
       order: params.order ?? 0,
       share: params.weight ?? params.rpm ?? entry.rpm ?? 0,
     };
@@ -196,8 +178,13 @@ export const readGroups = (parts: Parts, noCounterpart: Note[]) => {
   const { read, secrets, missing } = createReadDeployment(parts, noCounterpart);
   const groups = new Map<string, Group>();
   for (const [index, entry] of parts.config.model_list.entries()) {
-    const deployment = read(entry, index);
-    if (!deployment) continue;
+    const path = ['model_list', index, 'litellm_params'];
+    const deployment = read(entry, path);
+    if ('reason' in deployment) {
+      const { member, reason } = deployment;
+      noCounterpart.push({ place: placeOf([...path, ...(member ? [member] : [])]), reason });
+      continue;
+    }
     const name = entry.model_name;
     const group = groups.get(name) ?? { name, deployments: [] };
     group.deployments.push(deployment);

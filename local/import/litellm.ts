@@ -1,10 +1,12 @@
 import * as z from 'zod';
+import { type Env, environmentOf } from './environment.ts';
 import { Facts } from './facts.ts';
 import { createUnique, ID, type Imported, type Note } from './imported.ts';
-import { Config, type Key, Keys, Teams } from './litellm-config.ts';
-import { type Env, type Group, readGroups, type Table } from './litellm-models.ts';
+import { type Config, type Key, Keys, Teams } from './litellm-config.ts';
+import { type Group, readGroups, type Table } from './litellm-models.ts';
 import { type IdsOf, readPlans } from './litellm-plans.ts';
 import { modelOf } from './litellm-targets.ts';
+import { parseConfig } from './parse-config.ts';
 import { errorAt, parseList, parseSource, type Source } from './read-source.ts';
 import { unusedInConfig } from './unused.ts';
 
@@ -17,8 +19,11 @@ export type LitellmFiles = {
   models?: Source | undefined;
 };
 
-/** The form of an alias. */
+/** The form of an alias, and what it has not. */
 const NAME = /^[^\s'"`$\\\p{C}]{1,100}$/u;
+const OTHERS = /[\s'"`$\\\p{C}]+/gu;
+const UNUSED = 'white space, quotes, $ or control characters, and at most 100';
+const MAX_NAME = 100;
 const MAX_ID = 200;
 
 /** Other names of models: by the name that they stand for. */
@@ -55,29 +60,55 @@ const createIdsOf =
     return [...new Set(allowed.map(([, id]) => id))];
   };
 
-type Read = { config: Config; groups: Map<string, Group>; noCounterpart: Note[]; now: number };
+type Read = { config: Config; groups: Map<string, Group>; notes: Notes; now: number };
+type Notes = { noCounterpart: Note[]; assumed: Note[] };
+
+/** The names by which callers ask: a name with characters that none may have is written without them. */
+const createCallers = (names: string[], notes: Notes) => {
+  const unique = createUnique(MAX_NAME);
+  const called = new Map<string, string>();
+  // Those that are valid keep theirs.
+  for (const name of names.filter((one) => NAME.test(one))) called.set(name, unique(name));
+  for (const name of names.filter((one) => !NAME.test(one))) {
+    const place = `model_name ${JSON.stringify(name)}`;
+    const written = name.replaceAll(OTHERS, '-').replaceAll(/^-|-$/g, '');
+    if (written === '') {
+      const reason = 'a name has characters besides white space and quotes';
+      notes.noCounterpart.push({ place, reason });
+      continue;
+    }
+    const other = unique(written);
+    called.set(name, other);
+    notes.assumed.push({ place, reason: `callers write ${other}: names have no ${UNUSED}` });
+  }
+  return called;
+};
 
 /** Models with their ids, and the id of every name. */
-const readModels = ({ config, groups, noCounterpart, now }: Read) => {
-  const valid = [...groups.values()].filter(({ name }) => NAME.test(name));
-  for (const { name } of groups.values()) {
-    if (NAME.test(name)) continue;
-    const reason = 'a name has no white space, quotes, $ or control characters';
-    noCounterpart.push({ place: `model_name ${JSON.stringify(name)}`, reason });
-  }
+const readModels = ({ config, groups, notes, now }: Read) => {
+  const { noCounterpart } = notes;
+  const stated = aliasesIn(config);
+  const called = createCallers(
+    [...new Set([...groups.keys(), ...stated.map(([alias]) => alias)])],
+    notes,
+  );
+  const valid = [...groups.values()].flatMap((group) => {
+    const caller = called.get(group.name);
+    return caller === undefined ? [] : [{ ...group, caller }];
+  });
   const unique = createUnique(MAX_ID);
   // Names that are ids keep them.
   const idOf = new Map(
     valid
-      .toSorted((a, b) => Number(ID.test(b.name)) - Number(ID.test(a.name)))
-      .map(({ name, deployments: [first] }) => [
+      .toSorted((a, b) => Number(ID.test(b.caller)) - Number(ID.test(a.caller)))
+      .map(({ name, caller, deployments: [first] }) => [
         name,
-        unique(ID.test(name) ? name : `${first?.provider}/${name}`),
+        unique(ID.test(caller) ? caller : `${first?.provider}/${caller}`),
       ]),
   );
-  const others = aliasesIn(config).filter(([alias, name]) => {
+  const others = stated.filter(([alias, name]) => {
     if (idOf.has(alias)) return false;
-    if (idOf.has(name) && NAME.test(alias)) return true;
+    if (idOf.has(name) && called.has(alias)) return true;
     noCounterpart.push({ place: `alias ${alias}`, reason: `no imported model is called ${name}` });
     return false;
   });
@@ -97,8 +128,10 @@ const readModels = ({ config, groups, noCounterpart, now }: Read) => {
   const created = Math.floor(now / 1_000);
   const catalog = valid.map((group) => {
     const id = idOf.get(group.name) ?? group.name;
-    const names = others.filter(([, name]) => name === group.name).map(([alias]) => alias);
-    const aliases = id === group.name ? names : [group.name, ...names];
+    const names = others
+      .filter(([, name]) => name === group.name)
+      .map(([alias]) => called.get(alias) ?? alias);
+    const aliases = id === group.caller ? names : [group.caller, ...names];
     return modelOf([group, ...fallbackGroups(group.name)], { id, created, aliases });
   });
   const ids = new Map(idOf);
@@ -138,20 +171,22 @@ const readKeys = (pages: Source[], noCounterpart: Note[]): Key[] | undefined => 
 };
 
 /** @throws UsageError with a line for what is not of LiteLLM's form, or if no model can be called */
-export const importLitellm = (files: LitellmFiles, env: Env, now: number): Imported => {
-  const config = parseSource(files.config, Config);
-  const noCounterpart: Note[] = unusedInConfig(config);
-  const assumed: Note[] = [];
+export const importLitellm = (files: LitellmFiles, ownEnv: Env, now: number): Imported => {
+  const env = environmentOf(files.config.value, ownEnv);
+  const { config, notes } = parseConfig(files.config, env);
+  const noCounterpart: Note[] = [];
+  const assumed: Note[] = [...files.config.notes];
   const table = files.models ? tableIn(files.models) : {};
-  const { groups, secrets, missing } = readGroups(
-    { source: files.config, config, env, table },
-    noCounterpart,
-  );
-  const { catalog, ids } = readModels({ config, groups, noCounterpart, now });
+  const { groups, secrets, missing } = readGroups({ config, env, table }, noCounterpart);
+  const { catalog, ids } = readModels({
+    ...{ config, groups, now },
+    notes: { noCounterpart, assumed },
+  });
   if (catalog.length === 0) {
     const reasons = noCounterpart.map(({ place, reason }) => `  ${place}: ${reason}`).join('\n');
     throw errorAt(files.config, ['model_list'], `no model of it can be called:\n${reasons}`);
   }
+  noCounterpart.unshift(...notes, ...unusedInConfig(config));
   for (const { deployments } of groups.values())
     assumed.push(...(deployments[0]?.known.assumed ?? []));
   const plans = readPlans(

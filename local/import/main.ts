@@ -9,6 +9,7 @@ import { createProgress } from '../../cli/progress.ts';
 import { parseModels } from '../../lambdas/catalog/parse-models.ts';
 import { fixable, UsageError } from '../usage-error.ts';
 import type { Imported, Note } from './imported.ts';
+import { readWithIncluded } from './include.ts';
 import { importLitellm } from './litellm.ts';
 import { importOpenrouter } from './openrouter.ts';
 import { readSource, type Source } from './read-source.ts';
@@ -69,7 +70,7 @@ const FORMATS: Record<string, (file: string, given: Given) => Promise<Imported>>
   litellm: async (file, { teams, keys, models }) => {
     expectSteps(file, teams, ...keys, models);
     const files = {
-      config: await read(file),
+      config: await readWithIncluded(file, read),
       teams: await readIf(teams),
       keys: await Promise.all(keys.map(read)),
       models: await readIf(models),

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { Model } from '../../lambdas/catalog/catalog.ts';
+import type { Env } from './environment.ts';
 import { type Facts, knownOf, unquoted } from './facts.ts';
 import { ID, type Imported, type Note, onePlan } from './imported.ts';
-import type { Env } from './litellm-models.ts';
 import { priced } from './litellm-targets.ts';
 import { errorAt, parseList, type Source } from './read-source.ts';
 

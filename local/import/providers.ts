@@ -1,4 +1,6 @@
 import type { Target } from '../../lambdas/catalog/catalog.ts';
+import { CHAT, OTHERS, prefixOf } from './chat-providers.ts';
+import type { Env } from './environment.ts';
 
 /** Where a deployment is called; its credential is named elsewhere. */
 export type Address = Pick<Target, 'protocol' | 'baseUrl' | 'model' | 'auth' | 'authHeader'>;
@@ -11,66 +13,33 @@ type Deployment = {
   base?: string | undefined;
   version?: string | null | undefined;
   region?: string | undefined;
-};
-
-/** Providers that speak chat completions, by LiteLLM's names; '' where only an address makes it one. */
-const CHAT: Record<string, string> = {
-  openai: 'https://api.openai.com/v1',
-  groq: 'https://api.groq.com/openai/v1',
-  mistral: 'https://api.mistral.ai/v1',
-  deepseek: 'https://api.deepseek.com',
-  xai: 'https://api.x.ai/v1',
-  openrouter: 'https://openrouter.ai/api/v1',
-  together_ai: 'https://api.together.ai/v1',
-  fireworks_ai: 'https://api.fireworks.ai/inference/v1',
-  deepinfra: 'https://api.deepinfra.com/v1/openai',
-  cerebras: 'https://api.cerebras.ai/v1',
-  moonshot: 'https://api.moonshot.ai/v1',
-  nvidia_nim: 'https://integrate.api.nvidia.com/v1',
-  sambanova: 'https://api.sambanova.ai/v1',
-  perplexity: 'https://api.perplexity.ai',
-  zai: 'https://api.z.ai/api/paas/v4',
-  ollama: '',
-  ollama_chat: '',
-  hosted_vllm: '',
-  vllm: '',
-  lm_studio: '',
-  openai_like: '',
-  custom_openai: '',
-  litellm_proxy: '',
-  databricks: '',
-};
-
-/** Servers of one's own, whose tokens are not billed. */
-export const isOwnServer = (provider: string): boolean =>
-  /^(?:ollama|ollama_chat|hosted_vllm|vllm|lm_studio)$/.test(provider);
-
-/** Served by other routes, or by a protocol that no target speaks. */
-const OTHERS: Record<string, string> = {
-  vertex_ai:
-    'Vertex AI takes tokens of a service account, which end after an hour: use gemini/ with an API key',
-  azure_ai: 'the address depends on the model: docs/providers.md#azure',
-  sagemaker: 'its endpoints have protocols of their own',
-  'text-completion-openai': 'the router serves chat completions, messages and responses',
+  env?: Env;
 };
 
 const OWN_NAMES: [name: RegExp, provider: string][] = [
   [/^(?:gpt-|o\d|chatgpt-|ft:)/, 'openai'],
   [/^claude-/, 'anthropic'],
   [/^gemini-/, 'vertex_ai'],
+  [/^command-/, 'cohere'],
+  [/^(?:(?:us|eu|apac|global)\.)?(?:anthropic|amazon|meta|mistral|deepseek|openai)\./, 'bedrock'],
 ];
 
 const trimmed = (base: string): string => base.replace(/\/{1,9}$/, '');
 
-/** LiteLLM reads the provider from `custom_llm_provider`, the prefix, or a well-known name. */
-export const providerOf = ({ model, provider }: Deployment): { provider: string; name: string } => {
+/** The provider whose own address it is. */
+const providerAt = (base: string | undefined): string | undefined =>
+  base && Object.keys(CHAT).find((provider) => CHAT[provider] === trimmed(base));
+
+/** LiteLLM reads the provider from `custom_llm_provider`, the prefix, a well-known address or a well-known name. */
+export const providerOf = ({ model, provider, base }: Deployment): Named => {
   const [prefix = '', ...rest] = model.split('/');
   const isPrefixed = rest.length > 0 && (prefix in CHAT || prefix in OTHERS || prefix in SPECIAL);
   if (provider && (!isPrefixed || prefix !== provider)) return { provider, name: model };
   if (isPrefixed) return { provider: prefix, name: rest.join('/') };
-  const known = OWN_NAMES.find(([pattern]) => pattern.test(model));
-  return { provider: known?.[1] ?? prefix, name: model };
+  const known = OWN_NAMES.find(([pattern]) => pattern.test(model))?.[1];
+  return { provider: providerAt(base) ?? known ?? prefix, name: model };
 };
+type Named = { provider: string; name: string };
 
 const openAi = (baseUrl: string, name: string, mode: string | null | undefined): Address => {
   const isResponses = name.startsWith('responses/') || mode === 'responses';
@@ -92,10 +61,39 @@ const azure = (name: string, { base, version, mode }: Deployment): Address | str
   return { ...openAi(baseUrl, name, mode), authHeader: 'api-key' };
 };
 
+/** Foundry's address is that of the resource for all of its models but Claude; other hosts serve one model. */
+const azureAi = (name: string, { base, version }: Deployment): Address | string => {
+  if (base === undefined) return 'api_base is missing: the address of the resource';
+  const url = URL.parse(base);
+  if (!url) return 'api_base is not a URL';
+  if (/^claude-/.test(name)) {
+    return { protocol: 'messages', baseUrl: `${url.origin}/anthropic`, model: name };
+  }
+  const stated = version ?? url.searchParams.get('api-version');
+  const path = trimmed(url.pathname.replace(/\/chat\/completions$/, ''));
+  if (!/\.(?:services\.ai|openai)\.azure\.com$/.test(url.hostname)) {
+    const query = stated ? `?api-version=${encodeURIComponent(stated)}` : '';
+    return { protocol: 'chat', baseUrl: `${url.origin}${path}${query}`, model: name };
+  }
+  const isNew = path.startsWith('/openai/v1');
+  const query = `?api-version=${encodeURIComponent(stated ?? '2024-05-01-preview')}`;
+  const baseUrl = isNew ? `${url.origin}/openai/v1` : `${url.origin}/models${query}`;
+  return { protocol: 'chat', baseUrl, model: name, authHeader: 'api-key' };
+};
+
+/** Where and how LiteLLM calls a model of Bedrock: `us-east-1/`, `converse/`. */
+const ROUTE =
+  /^(?:(?<region>[a-z]{2}(?:-[a-z]{1,12}){1,2}-\d)|converse|converse_like|invoke|openai|mantle|nova|nova-2|llama|deepseek_r1|qwen3)\//;
+
 /** `converse/us.anthropic.claude-haiku-4-5-20251001-v1:0` is `anthropic.claude-haiku-4-5` at the endpoint of messages. */
-const bedrock = (name: string, { region }: Deployment): Address | string => {
+const bedrock = (name: string, { region: stated }: Deployment): Address | string => {
+  let [model, region] = [name, stated];
+  for (let route = ROUTE.exec(model); route; route = ROUTE.exec(model)) {
+    region = route.groups?.region ?? region;
+    model = model.slice(route[0].length);
+  }
   if (region === undefined) return 'aws_region_name is missing, and AWS_REGION is not set';
-  const model = name.replace(/^(?:converse|invoke)\//, '');
+  if (model.startsWith('arn:')) return 'an ARN does not say which model it is: name the model';
   if (!/^(?:\w+\.)?anthropic\./.test(model)) {
     const baseUrl = `https://bedrock-runtime.${region}.amazonaws.com/openai/v1`;
     return { protocol: 'chat', baseUrl, model, auth: 'iam' };
@@ -103,7 +101,7 @@ const bedrock = (name: string, { region }: Deployment): Address | string => {
   return {
     protocol: 'messages',
     baseUrl: `https://bedrock-mantle.${region}.api.aws/anthropic`,
-    model: model.replace(/^\w+\.(?=anthropic\.)/, '').replace(/-\d{8}-v\d+(?::\d+)?$/, ''),
+    model: model.replace(/^\w+\.(?=anthropic\.)/, '').replace(/(?:-\d{8})?-v\d+(?::\d+)?$/, ''),
     auth: 'iam',
   };
 };
@@ -120,28 +118,48 @@ const SPECIAL: Record<string, (name: string, deployment: Deployment) => Address 
     model: name,
   }),
   azure,
+  azure_ai: azureAi,
   bedrock,
   bedrock_converse: bedrock,
 };
+
+/** A variable takes the place of its name in braces. */
+const filled = (base: string, env: Env): string =>
+  base.replaceAll(/\{(\w{1,80})\}/g, (whole, name: string) => env[name] || whole);
+
+/** The address that is stated, or that is the provider's own. */
+const baseOf = (provider: string, { base, env = {} }: Deployment): string => {
+  const stated = base ?? filled(CHAT[provider] ?? '', env);
+  // Cloudflare's own API is below the same path, and Ollama's at the same host.
+  const own = trimmed(stated).replace(/(?<=\.cloudflare\.com\/.*\/ai)\/run$/, '/v1');
+  return own !== '' && provider.startsWith('ollama') && !own.endsWith('/v1') ? `${own}/v1` : own;
+};
+
+/** One address for all. */
+const isPublic = (provider: string): boolean =>
+  /^(?:anthropic|gemini)$/.test(provider) || CHAT[provider]?.startsWith('https:') === true;
+
+const UNKNOWN =
+  'is not known to this command: if its api_base speaks chat completions, write openai/ before its name';
 
 /** Where the router calls a deployment, or why it cannot. */
 export const addressOf = (deployment: Deployment): Address | string => {
   const { provider, name } = providerOf(deployment);
   if (name === '') return 'it names no model';
   if (name.includes('*')) return 'a catalog lists each model: name those that are used';
+  // For the others a variable of this machine may be the address of the proxy, which programs call.
+  const variable = isPublic(provider)
+    ? undefined
+    : deployment.env?.[`${prefixOf(provider)}_API_BASE`];
+  const { base = variable } = deployment;
   const special = SPECIAL[provider];
-  if (special) return special(name, deployment);
+  if (special) return special(name, { ...deployment, base });
   const reason = OTHERS[provider];
   if (reason !== undefined) return reason;
-  const known = CHAT[provider];
-  if (known === undefined) return `the provider '${provider}' is not known to this command`;
-  const base = trimmed(deployment.base ?? known);
-  if (base === '') return 'api_base is missing';
-  // Ollama's own API is below the same host.
-  const isOllama = provider.startsWith('ollama') && !base.endsWith('/v1');
-  return openAi(isOllama ? `${base}/v1` : base, name, deployment.mode);
+  if (CHAT[provider] === undefined) return `the provider '${provider}' ${UNKNOWN}`;
+  const address = baseOf(provider, { ...deployment, base });
+  if (address === '') return 'api_base is missing';
+  const [, unset] = /\{(\w{1,80})\}/.exec(address) ?? [];
+  if (unset) return `the environment variable ${unset} is not set`;
+  return openAi(address, name, deployment.mode);
 };
-
-/** Where LiteLLM finds the credential if the deployment names none. */
-export const credentialName = (provider: string): string =>
-  `${provider.toUpperCase().replaceAll('-', '_')}_API_KEY`;

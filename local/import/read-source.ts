@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { messageOf } from '../../cli/cli-error.ts';
 import { describeIssue } from '../../lambdas/support/describe-issue.ts';
 import { fixable, UsageError } from '../usage-error.ts';
+import type { Note } from './imported.ts';
 
 type Path = readonly PropertyKey[];
 
@@ -11,8 +12,10 @@ type Path = readonly PropertyKey[];
 export type Source = {
   file: string;
   value: unknown;
-  /** The line of a value, or of the nearest one around it that exists. */
-  lineOf(path: Path): number;
+  /** The file and line of a value, or of the nearest one around it that exists. */
+  at(path: Path): string;
+  /** What of it does not count: of keys that one map has twice PyYAML reads the last. */
+  notes: Note[];
 };
 
 const Located = z.object({ range: z.tuple([z.number()], z.number()) });
@@ -45,32 +48,36 @@ export const readSource = async (file: string): Promise<Source> => {
   const lineAt = (offset: number): number => lineCounter.linePos(offset).line;
   const json = jsonIn(text);
   let document = json ? undefined : parse();
-  const [error] = document?.errors ?? [];
+  const placeAt = (offset: number): string => `${file}:${lineAt(offset)}`;
+  const errors = document?.errors ?? [];
+  const error = errors.find(({ code }) => code !== 'DUPLICATE_KEY');
   if (error) {
-    throw new UsageError(`${file}:${lineAt(error.pos[0])}: ${error.message}`, { cause: error });
+    throw new UsageError(`${placeAt(error.pos[0])}: ${error.message}`, { cause: error });
   }
-  const lineOf = (path: Path): number => {
+  const notes = errors.map(({ pos: [offset] }) => ({
+    place: placeAt(offset),
+    reason: 'its map has this key twice: the last one counts, as LiteLLM reads it',
+  }));
+  const at = (path: Path): string => {
     document ??= parse();
     for (let length = path.length; length > 0; length--) {
       const node = Located.safeParse(document.getIn(path.slice(0, length), true));
-      if (node.success) return lineAt(node.data.range[0]);
+      if (node.success) return placeAt(node.data.range[0]);
     }
-    return 1;
+    return `${file}:1`;
   };
   const value = fixable(
     () => (json ? json.value : document?.toJS()),
     (message) => `${file}: ${message}`,
   );
-  return { file, value, lineOf };
+  return { file, value, at, notes };
 };
 
 /** `model_list[0].litellm_params` */
 export const placeOf = (path: Path): string => z.core.toDotPath([...path]);
 
-export const errorAt = ({ file, lineOf }: Source, path: Path, message: string): UsageError =>
-  new UsageError(
-    `${file}:${lineOf(path)}: ${path.length === 0 ? '' : `${placeOf(path)}: `}${message}`,
-  );
+export const errorAt = ({ at }: Source, path: Path, message: string): UsageError =>
+  new UsageError(`${at(path)}: ${path.length === 0 ? '' : `${placeOf(path)}: `}${message}`);
 
 /** @throws UsageError with a line for each value of another form */
 export const parseSource = <Schema extends z.ZodType>(source: Source, schema: Schema) => {

@@ -2,41 +2,14 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { readOwnCatalog } from '../../../local/own-catalog.ts';
 import { withRouter } from '../../support/local.ts';
-import { runBuilt, runCli } from '../../support/run-cli.ts';
+import { runCli } from '../../support/run-cli.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { importText } from './import-text.ts';
 
 const folder = temporaryFolder('lists');
 
-type Note = { place: string; reason: string };
-
-/** Imports the text of a file; the catalog is what the router reads of it. */
-const importText = async (
-  format: string,
-  text: string | Uint8Array,
-  pages: unknown[] = [],
-  teams?: unknown[],
-) => {
-  const out = mkdtempSync(join(folder, 'out-'));
-  const file = join(out, 'listed');
-  writeFileSync(file, text);
-  const optionOf = (option: string, name: string, value: unknown): string[] => {
-    writeFileSync(join(out, name), JSON.stringify(value, null, 1));
-    return [option, join(out, name)];
-  };
-  const keys = pages.flatMap((page, index) => optionOf('--keys', `page-${index}`, page));
-  if (teams) keys.push(...optionOf('--teams', 'teams', teams));
-  const env = { OPENROUTER_API_KEY: 'credential', OPENAI_API_KEY: 'credential' };
-  const args = [format, file, ...keys, '--out', out, '--json'];
-  const ended = await runBuilt('local/import/main.ts', args, env);
-  if (ended.code !== 0) return { ...ended, catalog: [], noCounterpart: [] as Note[] };
-  const paths = { catalog: join(out, 'catalog.json'), secrets: join(out, 'secrets.json') };
-  const { noCounterpart }: { noCounterpart: Note[] } = JSON.parse(ended.out);
-  return { ...ended, catalog: (await readOwnCatalog(paths)).catalog ?? [], noCounterpart };
-};
-
-const importList = (list: unknown) => importText('openrouter', JSON.stringify(list));
+const importList = (list: unknown) => importText(folder, 'openrouter', JSON.stringify(list));
 
 test('a model of a list without a price has none in the catalog, so that its cost is marked as incomplete', async () => {
   for (const pricing of [undefined, null, {}, { prompt: '', completion: null }]) {
@@ -85,7 +58,7 @@ test('a model of a list that cannot be taken is listed, and the others are impor
   });
   expect(catalog).toMatchObject([
     { id: 'nimbus/whole', context_length: 128_000 },
-    { id: 'nimbus/sizeless', context_length: 128_000, max_output_tokens: 8_192 },
+    { id: 'nimbus/sizeless', context_length: 128_000, max_output_tokens: 32_000 },
   ]);
   expect(noCounterpart).toEqual([
     {
@@ -102,16 +75,21 @@ test('a list is read in the encodings that shells write, and a web page in its p
     Buffer.from(`\uFEFF${text}`),
     Buffer.from(`\uFEFF${text.replaceAll(',', ',\r\n')}`, 'utf16le'),
   ]) {
-    const { catalog } = await importText('openrouter', bytes);
+    const { catalog } = await importText(folder, 'openrouter', bytes);
     expect(catalog).toMatchObject([{ id: 'nimbus/encoded', display_name: 'Ünïcode' }]);
   }
-  const page = await importText('openrouter', '<!DOCTYPE html>\n<title>502: Bad gateway</title>');
+  const page = await importText(
+    folder,
+    'openrouter',
+    '<!DOCTYPE html>\n<title>502: Bad gateway</title>',
+  );
   expect(page).toMatchObject({ code: 2, out: '' });
   expect(page.err).toMatch(/listed:1: must be YAML or JSON, and begins as a web page does: <\n$/);
 });
 
 test('prices and sizes of a configuration of LiteLLM count in quotes, too', async () => {
   const { catalog } = await importText(
+    folder,
     'litellm',
     `model_list:
 - model_name: quoted
@@ -153,7 +131,7 @@ test('keys of LiteLLM are read from several pages, and those that no page has ar
   const namesIn = (text: string) =>
     Plans.parse(JSON.parse(text)).plans.keys.map(({ name }) => name);
   const pages = [pageOf('a', 'b'), pageOf('c', 'd')];
-  const some = await importText('litellm', CONFIG, pages);
+  const some = await importText(folder, 'litellm', CONFIG, pages);
   expect(namesIn(some.out)).toEqual(['a', 'b', 'c', 'd']);
   expect(some.noCounterpart).toEqual([
     {
@@ -161,7 +139,7 @@ test('keys of LiteLLM are read from several pages, and those that no page has ar
       reason: '4 of 5 are in the file: give each page, with --keys several times',
     },
   ]);
-  const all = await importText('litellm', CONFIG, [...pages, pageOf('e')]);
+  const all = await importText(folder, 'litellm', CONFIG, [...pages, pageOf('e')]);
   expect(namesIn(all.out)).toEqual(['a', 'b', 'c', 'd', 'e']);
   expect(all.noCounterpart).toEqual([]);
 });
@@ -175,7 +153,7 @@ test.each<[string, unknown, string]>([
   ['a limit in words', { keys: [{}, { rpm_limit: {} }] }, ':5: keys[1].rpm_limit: '],
   ['an array with a limit in words', [{ models: 'all' }], ':3: [0].models: must be an array'],
 ])('of a page of keys that has %s the error names the place', async (_, page, error) => {
-  const { code, err } = await importText('litellm', CONFIG, [page]);
+  const { code, err } = await importText(folder, 'litellm', CONFIG, [page]);
   expect(code).toBe(2);
   expect(err).toContain(`page-0${error}`);
 });
@@ -184,6 +162,7 @@ test('plans of teams and keys of any names and limits are applied, and a second 
   const spaced = `${'a'.repeat(99)} b`;
   const cut = `${'a'.repeat(99)}🎉`;
   const { code, out } = await importText(
+    folder,
     'litellm',
     CONFIG,
     [

@@ -59,6 +59,81 @@ const FORMS: [model: string, more: object, url: string, name: string][] = [
     'https://openrouter.ai/api/v1',
     'anthropic/claude-sonnet-4.5',
   ],
+  [
+    'bedrock/us-west-2/anthropic.claude-opus-4-6-v1',
+    {},
+    'https://bedrock-mantle.us-west-2.api.aws/anthropic',
+    'anthropic.claude-opus-4-6',
+  ],
+  [
+    'us.anthropic.claude-sonnet-4-5-20250929-v1:0',
+    { region: 'us-east-1' },
+    'https://bedrock-mantle.us-east-1.api.aws/anthropic',
+    'anthropic.claude-sonnet-4-5',
+  ],
+  [
+    'azure_ai/claude-sonnet-4-5',
+    { base: 'https://acme.services.ai.azure.com' },
+    'https://acme.services.ai.azure.com/anthropic',
+    'claude-sonnet-4-5',
+  ],
+  [
+    'azure_ai/grok-3',
+    { base: 'https://acme.services.ai.azure.com/' },
+    'https://acme.services.ai.azure.com/models?api-version=2024-05-01-preview',
+    'grok-3',
+  ],
+  [
+    'azure_ai/grok-3',
+    { base: 'https://acme.services.ai.azure.com/models/chat/completions?api-version=2025-01-01' },
+    'https://acme.services.ai.azure.com/models?api-version=2025-01-01',
+    'grok-3',
+  ],
+  [
+    'azure_ai/grok-3',
+    { base: 'https://acme.services.ai.azure.com/openai/v1/' },
+    'https://acme.services.ai.azure.com/openai/v1',
+    'grok-3',
+  ],
+  [
+    'azure_ai/phi-4',
+    { base: 'https://phi.eastus.models.ai.azure.com/v1' },
+    'https://phi.eastus.models.ai.azure.com/v1',
+    'phi-4',
+  ],
+  [
+    'cloudflare/@cf/acme/small',
+    { env: { CLOUDFLARE_ACCOUNT_ID: 'a1' } },
+    'https://api.cloudflare.com/client/v4/accounts/a1/ai/v1',
+    '@cf/acme/small',
+  ],
+  [
+    'cloudflare/@cf/acme/small',
+    { base: 'https://api.cloudflare.com/client/v4/accounts/a2/ai/run/' },
+    'https://api.cloudflare.com/client/v4/accounts/a2/ai/v1',
+    '@cf/acme/small',
+  ],
+  ['cohere/command-a', {}, 'https://api.cohere.ai/compatibility/v1', 'command-a'],
+  [
+    'llama-3',
+    { base: 'https://api.groq.com/openai/v1/' },
+    'https://api.groq.com/openai/v1',
+    'llama-3',
+  ],
+  [
+    'hosted_vllm/own',
+    { env: { HOSTED_VLLM_API_BASE: 'http://vllm.acme.example/v1' } },
+    'http://vllm.acme.example/v1',
+    'own',
+  ],
+  // The variable of this machine may be the address of the proxy.
+  [
+    'openai/a',
+    { env: { OPENAI_API_BASE: 'http://proxy.acme.example' } },
+    'https://api.openai.com/v1',
+    'a',
+  ],
+  ['ollama/llama3', {}, 'http://localhost:11434/v1', 'llama3'],
   ['ollama/llama3', { base: 'http://127.0.0.1:11434' }, 'http://127.0.0.1:11434/v1', 'llama3'],
 ];
 
@@ -84,7 +159,18 @@ test.each([
   [{ model: 'hosted_vllm/a' }, /api_base is missing/],
   [{ model: 'anthropic/*' }, /lists each model/],
   [{ model: 'gemini-3.5-flash' }, /Vertex AI/],
-  [{ model: 'unheard/of' }, /'unheard' is not known/],
+  [{ model: 'github_copilot/a' }, /sign-in/],
+  [{ model: 'cloudflare/a' }, /variable CLOUDFLARE_ACCOUNT_ID is not set/],
+  [{ model: 'azure_ai/a' }, /api_base is missing/],
+  [{ model: 'azure_ai/a', base: 'acme' }, /not a URL/],
+  [
+    {
+      model: 'bedrock/arn:aws:bedrock:us-east-1:1:application-inference-profile/x',
+      region: 'us-east-1',
+    },
+    /name the model/,
+  ],
+  [{ model: 'unheard/of' }, /'unheard' is not known.*write openai\//],
 ])('%j has no counterpart, and the reason says what to do', (deployment, reason) => {
   expect(addressOf(deployment)).toMatch(reason);
 });
