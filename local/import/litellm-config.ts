@@ -105,11 +105,14 @@ const membersOf = ({ shape }: { shape: object }, ...others: string[]): string[] 
   ...others,
 ];
 
+/** Of a deployment `max_tokens` is what a request without it gets, and `rpm` a limit, too. */
+const isCounterpart = (member: string): boolean => member !== 'max_tokens' && member !== 'rpm';
+
 /** Members that have a counterpart, by where they are. */
 export const USED = {
   file: membersOf(Config, 'general_settings'),
-  entry: membersOf(Entry),
-  params: membersOf(OwnParams),
+  entry: membersOf(Entry).filter(isCounterpart),
+  params: membersOf(Params).filter(isCounterpart),
   info: membersOf(Info, 'id'),
   litellm_settings: membersOf(Settings),
   router_settings: membersOf(RouterSettings),

@@ -173,15 +173,17 @@ const createReadDeployment = (parts: Parts, noCounterpart: Note[]) => {
   return { read, secrets, missing };
 };
 
-/** The deployments of each name, in the order of the file. */
+/** The deployments of each name, in the order of the file, and the places of those that are left out. */
 export const readGroups = (parts: Parts, noCounterpart: Note[]) => {
   const { read, secrets, missing } = createReadDeployment(parts, noCounterpart);
   const groups = new Map<string, Group>();
+  const left = new Set<number>();
   for (const [index, entry] of parts.config.model_list.entries()) {
     const path = ['model_list', index, 'litellm_params'];
     const deployment = read(entry, path);
     if ('reason' in deployment) {
       const { member, reason } = deployment;
+      left.add(index);
       noCounterpart.push({ place: placeOf([...path, ...(member ? [member] : [])]), reason });
       continue;
     }
@@ -190,5 +192,5 @@ export const readGroups = (parts: Parts, noCounterpart: Note[]) => {
     group.deployments.push(deployment);
     groups.set(name, group);
   }
-  return { groups, secrets, missing: [...missing] };
+  return { groups, left, secrets, missing: [...missing] };
 };

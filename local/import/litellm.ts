@@ -177,7 +177,7 @@ export const importLitellm = (files: LitellmFiles, ownEnv: Env, now: number): Im
   const noCounterpart: Note[] = [];
   const assumed: Note[] = [...files.config.notes];
   const table = files.models ? tableIn(files.models) : {};
-  const { groups, secrets, missing } = readGroups({ config, env, table }, noCounterpart);
+  const { groups, left, secrets, missing } = readGroups({ config, env, table }, noCounterpart);
   const { catalog, ids } = readModels({
     ...{ config, groups, now },
     notes: { noCounterpart, assumed },
@@ -186,7 +186,7 @@ export const importLitellm = (files: LitellmFiles, ownEnv: Env, now: number): Im
     const reasons = noCounterpart.map(({ place, reason }) => `  ${place}: ${reason}`).join('\n');
     throw errorAt(files.config, ['model_list'], `no model of it can be called:\n${reasons}`);
   }
-  noCounterpart.unshift(...notes, ...unusedInConfig(config));
+  noCounterpart.unshift(...notes, ...unusedInConfig(config, left));
   for (const { deployments } of groups.values())
     assumed.push(...(deployments[0]?.known.assumed ?? []));
   const plans = readPlans(

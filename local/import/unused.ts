@@ -15,15 +15,26 @@ const isEmpty = (value: unknown): boolean =>
 
 const ALWAYS = 'the router always does';
 const REASONS: [member: RegExp, reason: string][] = [
-  [/^tpm(?:_limit)?$/, 'limits are of requests and of dollars, not of tokens a minute'],
+  [
+    /^[rt]pm$/,
+    'what the provider admits is the quota of a target, docs/providers.md#capacity; rpm counts as a share only',
+  ],
+  [/^tpm_limit$/, 'limits are of requests and of dollars, not of tokens a minute'],
   [
     /fallbacks$/,
     'a target that rejects a request is not replaced by another model: choose one that accepts it',
   ],
   [
-    /^(?:temperature|top_p|seed|max_tokens|thinking|reasoning_effort|tools|stop)$/,
+    /^(?:temperature|top_p|seed|max_tokens|thinking|reasoning_effort|tools|stop|stream|n|extra_body|.*_penalty)$/,
     'callers send it',
   ],
+  [/^modalities$|^num_ctx$|^max_new_tokens$/, 'callers send it, to a provider that takes it'],
+  [
+    /^additional_drop_params$|^allowed_openai_params$/,
+    'what a provider rejects is learned, or stated in the profile of the target: docs/providers.md#profiles',
+  ],
+  [/tags?$|tag_filtering$|^metadata$/, 'callers send tags, which records keep: docs/costs.md'],
+  [/^(?:set_verbose|json_logs|log_level|debug.*)$/, 'logs are lines of JSON: docs/operations.md'],
   [/^drop_params$|^modify_params$/, `${ALWAYS}, and names what it leaves out in x-router-dropped`],
   [
     /^(?:num_retries|max_retries|retry_|allowed_fails|cooldown_time|.*_policy$)/,
@@ -66,22 +77,25 @@ const REASONS: [member: RegExp, reason: string][] = [
   ],
 ];
 
-const reasonOf = (member: string): string =>
-  REASONS.find(([pattern]) => pattern.test(member))?.[1] ?? 'the router has no such setting';
+const reasonOf = (kind: Kind, member: string): string =>
+  REASONS.find(([pattern]) => pattern.test(member))?.[1] ??
+  (kind === 'info' ? 'the list of models has no such member' : 'the router has no such setting');
+
+type Kind = keyof typeof USED;
 
 /** The members of a value that are neither empty nor of the kind's counterparts. */
-export const unusedIn = (kind: keyof typeof USED, value: unknown, path: PropertyKey[]): Note[] => {
+export const unusedIn = (kind: Kind, value: unknown, path: PropertyKey[]): Note[] => {
   if (!isRecord(value)) return [];
   const used: string[] = USED[kind];
   return Object.entries(value)
     .filter(
       ([member, found]) => !(used.includes(member) || isPriceMember(member) || isEmpty(found)),
     )
-    .map(([member]) => ({ place: placeOf([...path, member]), reason: reasonOf(member) }));
+    .map(([member]) => ({ place: placeOf([...path, member]), reason: reasonOf(kind, member) }));
 };
 
-/** What of a configuration has no counterpart, but for the models that cannot be called. */
-export const unusedInConfig = (config: Record<string, unknown>): Note[] => [
+/** What of a configuration has no counterpart, but for the deployments that are left out, by their places in the list. */
+export const unusedInConfig = (config: Record<string, unknown>, left: Set<number>): Note[] => [
   ...unusedIn('file', config, []),
   ...(['litellm_settings', 'router_settings', 'general_settings'] as const).flatMap((section) =>
     unusedIn(section, config[section], [section]),
@@ -96,7 +110,7 @@ export const unusedInConfig = (config: Record<string, unknown>): Note[] => [
   ),
   ...(Array.isArray(config.model_list) ? config.model_list : []).flatMap(
     (entry: unknown, index) => {
-      if (!isRecord(entry)) return [];
+      if (!isRecord(entry) || left.has(index)) return [];
       const path = ['model_list', index];
       return [
         ...unusedIn('entry', entry, path),

@@ -171,6 +171,24 @@ test('files that a configuration includes are read with it, and their errors hav
   ]);
 });
 
+test('what a deployment states of its model is not listed as unused, nor is anything of one that is left out', async () => {
+  const { catalog, noCounterpart } = await importConfig(`
+model_list:
+- model_name: small
+  litellm_params:
+    { model: openai/small, max_input_tokens: 9_000, supports_vision: false, mode: chat, rpm: 5, extra_body: { top_k: 1 } }
+  model_info: { description: for short texts }
+- { model_name: big, litellm_params: { model: vertex_ai/big, vertex_project: acme } }
+`);
+  expect(catalog[0]).toMatchObject({ context_length: 9_000, vision: false });
+  expect(reasonsOf(noCounterpart)).toEqual({
+    'model_list[0].litellm_params.rpm': expect.stringContaining('quota of a target'),
+    'model_list[0].litellm_params.extra_body': 'callers send it',
+    'model_list[0].model_info.description': 'the list of models has no such member',
+    'model_list[1].litellm_params.model': expect.stringContaining('Vertex AI'),
+  });
+});
+
 test('a file without a model that can be called names what is wrong with each, and nothing else', async () => {
   const { err } = await importConfig(
     'model_list:\n- { model_name: a, litellm_params: { model: chatgpt/a } }\nlitellm_settings: { drop_params: true }\n',

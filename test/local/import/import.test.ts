@@ -163,6 +163,8 @@ describe('a configuration of LiteLLM', () => {
       'litellm_settings.drop_params',
       'litellm_settings.num_retries',
       'litellm_settings.request_timeout',
+      'model_list[0].litellm_params.rpm',
+      'model_list[1].litellm_params.rpm',
       'model_list[1].litellm_params.tpm',
       'model_list[2].litellm_params.temperature',
       'model_list[4].litellm_params.model',
@@ -475,7 +477,7 @@ test('a report for people says what was written, what is to be filled in, and wh
   expect(text).toContain('catalog.json: 3 models, 5 targets');
   expect(text).toContain('secrets.json: 3 credentials; add FIRST_KEY');
   expect(text).toMatch(
-    /No counterpart \(16\):\n(?: {2}\S.*\n)* {2}general_settings\.master_key: operators sign/,
+    /No counterpart \(18\):\n(?: {2}\S.*\n)* {2}general_settings\.master_key: operators sign/,
   );
   expect(text).toMatch(/Next:\n {2}npm start -- --catalog /);
 });
