@@ -73,17 +73,25 @@ const createCallFinder = () => {
     return call;
   };
 
+  const findById = (id: string | undefined): Call | undefined =>
+    id === undefined ? calls.at(-1) : byId.get(id);
+
   const findUnnumbered = ({ id, name }: Fragment): Call => {
-    const call = id === undefined ? calls.at(-1) : byId.get(id);
+    const call = findById(id);
     // Without index and id, a name starts another call.
     const isNext = id === undefined && name !== '' && call?.opened === true;
     return call && !isNext ? call : begin(id);
   };
 
+  /** The call that a fragment of a new index continues: some upstreams begin a call with another index than the rest of it. */
+  const findMisnumbered = ({ id, name }: Fragment): Call | undefined => {
+    const call = findById(id);
+    return name === '' && call && !isJsonObject(call.text) ? call : undefined;
+  };
+
   const findByIndex = (index: number, fragment: Fragment): Call => {
-    const current = byIndex.get(index);
-    if (current && !isAnother(current, fragment)) return current;
-    const call = begin(fragment.id);
+    const current = byIndex.get(index) ?? findMisnumbered(fragment);
+    const call = current && !isAnother(current, fragment) ? current : begin(fragment.id);
     byIndex.set(index, call);
     return call;
   };
