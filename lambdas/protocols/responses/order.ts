@@ -70,6 +70,14 @@ const withItemParts = (event: Json, said: string | undefined): Json => {
   return item === sent ? event : { ...event, item };
 };
 
+/** An event with `own`, the id of its item's first event: GitHub Copilot sends another one with each event of an item. */
+const withOwnId = (event: Json, own: unknown): Json => {
+  const { item_id: id } = event;
+  const item = asRecord(event.item);
+  if (item) return item.id === own ? event : { ...event, item: { ...item, id: own } };
+  return id === undefined || id === own ? event : { ...event, item_id: own };
+};
+
 /**
  * Returns a check of the events of one stream that is relayed: official clients reject, or put together wrongly, what is not in
  * the vendor's order. It gives the events that other servers leave out, which belong before the event.
@@ -121,6 +129,9 @@ export const createOrder = () => {
     open = { item, parts: 0, text: '' };
     return open;
   };
+
+  const owned = (event: Json): Json =>
+    open && event.output_index === output.length ? withOwnId(event, open.item.id) : event;
 
   const announce = (index: number | undefined, item: Json): Open => {
     const added = add(index, item);
@@ -183,9 +194,11 @@ export const createOrder = () => {
   const finish = (event: Json, sent: Json): Json => {
     const saidAt = (index: number) =>
       index === output.length ? open?.text : textOf(output[index] ?? {});
-    const items = asArray(sent.output).map((item, index) =>
-      withParts(asRecord(item) ?? {}, saidAt(index)),
-    );
+    const items = asArray(sent.output).map((one, index) => {
+      const item = asRecord(one) ?? {};
+      const { id = item.id } = output[index] ?? {};
+      return withParts(id === item.id ? item : { ...item, id }, saidAt(index));
+    });
     items.slice(output.length).forEach((item) => {
       const index = output.length;
       end(index, item);
@@ -203,7 +216,7 @@ export const createOrder = () => {
 
   /** The events that belong before this one, and this one. */
   return (received: Json): Json[] => {
-    const event = withItemParts(received, open?.text);
+    const event = withItemParts(owned(received), open?.text);
     missing = [];
     const type = asString(event.type) ?? '';
     const index = asNumber(event.output_index);
