@@ -131,7 +131,10 @@ const createEventReader = (request: GenerationRequest) => {
     const [, ending] = END.exec(type) ?? [];
     if (ending !== undefined) {
       const failed = ending !== 'completed' && ending !== 'incomplete' && { status: ending };
-      return finish({ ...asRecord(event.response), ...failed });
+      const response = asRecord(event.response) ?? {};
+      // Some gateways leave out the status, or have the error next to the response.
+      const error = response.error ?? event.error;
+      return finish({ status: ending, ...response, error, ...failed });
     }
     switch (type) {
       case 'response.created':

@@ -49,10 +49,17 @@ const begunAs = (item: Json): Json => {
   return type === 'function_call' ? { ...item, ...going, arguments: '' } : { ...item, ...going };
 };
 
-/** What an item lacks and clients read without looking for it: the list of its parts, or the text of a call, which was `said`. */
+/**
+ * What an item lacks and clients read without looking for it: the role of a message, the list of its parts, or the text of a call,
+ * which was `said`.
+ */
 export const missingParts = (item: Json, said = ''): Json | undefined => {
   const list = { message: 'content', reasoning: 'summary' }[String(item.type)];
-  if (list !== undefined) return Array.isArray(item[list]) ? undefined : { [list]: [] };
+  if (list !== undefined) {
+    const parts = Array.isArray(item[list]) ? undefined : { [list]: [] };
+    const lacksRole = item.type === 'message' && item.role === undefined;
+    return lacksRole ? { role: 'assistant', ...parts } : parts;
+  }
   const { member } = ITEM_TEXTS[String(item.type)] ?? {};
   return member === undefined || typeof item[member] === 'string' ? undefined : { [member]: said };
 };

@@ -53,12 +53,21 @@ const sealEdits = (response: Json, seals: string[]): Edit[] => {
   });
 };
 
-const COUNTS = ['input_tokens', 'output_tokens', 'total_tokens'];
+/** What Codex rejects a response without, and the details that the count is one of. */
+const COUNTS: [name: string, of?: string][] = [
+  ['input_tokens'],
+  ['output_tokens'],
+  ['total_tokens'],
+  ['cached_tokens', 'input_tokens_details'],
+  ['reasoning_tokens', 'output_tokens_details'],
+];
 
 /** The router's names, and its counts in place of those that the upstream left out or that are no counts. */
 const namesOf = ({ usage: wire }: Json, meta: ResponseMeta, end?: Pick<Generation, 'usage'>) => {
   const sent = asRecord(wire);
-  const isCounted = COUNTS.every((name) => asCount(sent?.[name]) !== undefined);
+  const isCounted = COUNTS.every(
+    ([name, of]) => asCount((of === undefined ? sent : asRecord(sent?.[of]))?.[name]) !== undefined,
+  );
   const usage = end && !isCounted ? encodeUsage(end.usage, meta.estimateInput) : sent && {};
   return { id: responseId(meta), model: meta.model, ...(usage && { usage }) };
 };
