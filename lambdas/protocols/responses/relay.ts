@@ -1,14 +1,6 @@
 import type { ApiError } from '../../support/errors.ts';
 import { editsOver, inside, insideEach } from '../bytes/edits.ts';
-import {
-  asArray,
-  asCount,
-  asNumber,
-  asRecord,
-  asString,
-  type Json,
-  readJsonObject,
-} from '../bytes/json.ts';
+import { asArray, asNumber, asRecord, asString, type Json, readJsonObject } from '../bytes/json.ts';
 import { type Edit, set, spliceText } from '../bytes/splice.ts';
 import type {
   EventOf,
@@ -22,7 +14,7 @@ import type { SseMessage } from '../streams/sse.ts';
 import { sealThinking } from '../thinking/sealed.ts';
 import { createSender } from './encode-stream.ts';
 import { missingParts } from './order.ts';
-import { type Context, encodeUsage, responseId, withText } from './response.ts';
+import { type Context, encodeUsage, isCounted, responseId, withText } from './response.ts';
 
 /** The seals of a response's reasoning, in the order of its items. */
 const createSeals = () => {
@@ -53,22 +45,10 @@ const sealEdits = (response: Json, seals: string[]): Edit[] => {
   });
 };
 
-/** What Codex rejects a response without, and the details that the count is one of. */
-const COUNTS: [name: string, of?: string][] = [
-  ['input_tokens'],
-  ['output_tokens'],
-  ['total_tokens'],
-  ['cached_tokens', 'input_tokens_details'],
-  ['reasoning_tokens', 'output_tokens_details'],
-];
-
 /** The router's names, and its counts in place of those that the upstream left out or that are no counts. */
 const namesOf = ({ usage: wire }: Json, meta: ResponseMeta, end?: Pick<Generation, 'usage'>) => {
   const sent = asRecord(wire);
-  const isCounted = COUNTS.every(
-    ([name, of]) => asCount((of === undefined ? sent : asRecord(sent?.[of]))?.[name]) !== undefined,
-  );
-  const usage = end && !isCounted ? encodeUsage(end.usage, meta.estimateInput) : sent && {};
+  const usage = end && !isCounted(sent) ? encodeUsage(end.usage, meta.estimateInput) : sent && {};
   return { id: responseId(meta), model: meta.model, ...(usage && { usage }) };
 };
 

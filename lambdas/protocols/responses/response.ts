@@ -1,5 +1,5 @@
 import { omitUndefined } from '../../support/objects.ts';
-import { asRecord, type Json } from '../bytes/json.ts';
+import { asCount, asRecord, type Json } from '../bytes/json.ts';
 import type {
   AnswerBlock,
   FinishReason,
@@ -129,6 +129,22 @@ const isShown = (block: AnswerBlock): block is ItemBlock => {
 };
 
 // --- response ---
+
+/** The counts that Codex rejects a response without, and the details that a count is one of. */
+const REQUIRED_COUNTS: [name: string, of?: string][] = [
+  ['input_tokens'],
+  ['output_tokens'],
+  ['total_tokens'],
+  ['cached_tokens', 'input_tokens_details'],
+  ['reasoning_tokens', 'output_tokens_details'],
+];
+
+/** Whether a usage has every required count. */
+export const isCounted = (usage: Json | undefined): boolean =>
+  REQUIRED_COUNTS.every(
+    ([name, of]) =>
+      asCount((of === undefined ? usage : asRecord(usage?.[of]))?.[name]) !== undefined,
+  );
 
 /** The counts; `estimate` replaces an input count that the upstream did not send. */
 export const encodeUsage = (usage: Usage | undefined, estimate: () => number): Json => {
