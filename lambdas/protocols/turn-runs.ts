@@ -25,3 +25,21 @@ export const joinRuns = (...conversation: Parameters<typeof runsOf>): Turn[] =>
   runsOf(...conversation).map((run) =>
     run.length === 1 ? run[0] : { ...run[0], blocks: run.flatMap(({ blocks }) => blocks) },
   );
+
+/** Later system turns behind the results of the calls before them: in some protocols nothing may come between the two. */
+export const resultsFirst = (turns: Turn[]): Turn[] => {
+  const open = new Set<string>();
+  const sorted: Turn[] = [];
+  let held: Turn[] = [];
+  for (const turn of turns) {
+    for (const block of turn.blocks) {
+      if (block.type === 'tool-call') open.add(block.id);
+      if (block.type === 'tool-result') open.delete(block.callId);
+    }
+    (turn.role === 'system' && open.size > 0 ? held : sorted).push(turn);
+    if (open.size > 0) continue;
+    sorted.push(...held);
+    held = [];
+  }
+  return [...sorted, ...held];
+};

@@ -12,7 +12,7 @@ import { noContent } from '../ledger/assert-consistent.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
 import type { WireTarget } from '../protocol.ts';
 import { fittingToolName } from '../tools/names.ts';
-import { type Run, runsOf } from '../turn-runs.ts';
+import { type Run, resultsFirst, runsOf } from '../turn-runs.ts';
 import { followsResult, withFittingCallIds, withOneText, withReasoningHistory } from './compat.ts';
 import { encodeContent, encodeParts, joinTexts, type WireContent } from './encode-content.ts';
 import { encodeFunctionCall, isOfFunction, unmarked } from './functions.ts';
@@ -175,7 +175,8 @@ const bridged = (messages: Json[], { turns }: WireTarget): Json[] =>
 export const encodeTurns = (request: GenerationRequest, target: WireTarget): Json[] => {
   const { turns, extras } = withReasoningHistory(withFittingCallIds(request, target), target);
   const sameProtocol = extras.protocol === 'chat';
-  const runs = runsOf(turns, (last, next) => last.role === next.role);
+  const ordered = sameProtocol ? turns : resultsFirst(turns);
+  const runs = runsOf(ordered, (last, next) => last.role === next.role);
   const messages = runs.flatMap((run, position) => encodeRun(run, position, sameProtocol));
   const isSpoken = turns.some(({ role }) => role !== 'system');
   const isLost = isSpoken && messages.every(({ role }) => role === 'system');
