@@ -104,6 +104,14 @@ const decodeReasoning = (item: ItemOf<'reasoning'>) => {
   return text !== '' || sealed !== undefined ? [{ type: 'thinking' as const, ...thinking }] : [];
 };
 
+/** For models that know no agents: what the user says, with who said it to whom. */
+const decodeAgentMessage = (item: ItemOf<'agent_message'>): Turn => {
+  const { author = 'an agent', recipient = 'this agent', content } = item;
+  const said = content.flatMap((part) => (part.type === 'other' ? [] : part.text)).join('\n\n');
+  const text = `Message from ${author} to ${recipient}:\n\n${said}`;
+  return { role: 'user', blocks: said === '' ? [] : [{ type: 'text', text }] };
+};
+
 const decodeCall = (
   item: { call_id: string; name: string; namespace?: string | undefined },
   text: string,
@@ -126,8 +134,9 @@ const decodeReference = ({ id }: ItemOf<'item_reference'>, param: string): Block
   );
 };
 
-/** Items of tools that the vendor runs: its own past, which no other model can continue. */
-const HOSTED = /^(?:\w+_call(?:_output)?|mcp_\w+|tool_search_output|program(?:_output)?)$/;
+/** Items of tools that the vendor runs, and of its agents' thoughts: its own past, which no other model can continue. */
+const HOSTED =
+  /^(?:\w+_call(?:_output)?|mcp_\w+|tool_search_output|program(?:_output)?|agent_reasoning)$/;
 
 const assistant = (blocks: Block[]): Turn => ({ role: 'assistant', blocks });
 
@@ -209,6 +218,8 @@ const createItemDecoder = () => {
         return decodeResult(item, param);
       case 'item_reference':
         return assistant(decodeReference(item, param));
+      case 'agent_message':
+        return decodeAgentMessage(item);
       case 'additional_tools':
         return undefined;
       case 'apply_patch_call':

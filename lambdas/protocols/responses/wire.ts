@@ -82,6 +82,11 @@ const ReasoningItem = s.kind('reasoning', {
   content: s.optional(s.list(s.looseObject({ text: OptionalText }))),
   encrypted_content: OptionalText,
 });
+/** What an agent of Codex said to another one; parts of other types are the vendor's, sealed. */
+const AgentMessageItem = s.kind('agent_message', {
+  ...{ author: OptionalText, recipient: OptionalText },
+  content: s.list(s.typed({ input_text: TextPart, output_text: TextPart, text: TextPart })),
+});
 
 const ToolFormat = s.looseObject({
   type: s.string,
@@ -132,7 +137,7 @@ const InputItem = s.typed(
     ...{ apply_patch_call: ApplyPatchItem, apply_patch_call_output: ClientOutputItem },
     ...{ shell_call: ShellItem, shell_call_output: ClientOutputItem },
     ...{ local_shell_call: ShellItem, local_shell_call_output: ClientOutputItem },
-    reasoning: ReasoningItem,
+    ...{ reasoning: ReasoningItem, agent_message: AgentMessageItem },
     additional_tools: ToolsItem,
     item_reference: ReferenceItem,
   },

@@ -55,6 +55,10 @@ const clientOutput = item('call_id output', {
 });
 const output = item('call_id', { output: content, ...all(ECHOED, 'name namespace caller async') });
 
+const spoken = object('type text');
+/** Of an agent's message: sealed parts are named. */
+const said = list(kinds('type', { input_text: spoken, output_text: spoken, text: spoken }));
+
 const tool = (names: string, members: Record<string, Row> = {}) =>
   object(`type name description ${names}`, {
     defer_loading: OFFERED,
@@ -102,6 +106,7 @@ export const responses = object(
             summary: ECHOED,
             encrypted_content: namedUnless((sealed) => openThinking(String(sealed)) !== undefined),
           }),
+          agent_message: item('author recipient', { content: said }),
           additional_tools: item('', { role: IMPLIED, tools }),
         },
         'message',
