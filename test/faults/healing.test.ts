@@ -29,6 +29,12 @@ import { send } from '../support/send.ts';
 const CLAUDES = Object.keys(CLAUDE_GENERATIONS);
 const GPTS = Object.keys(GPT_GENERATIONS);
 
+/** Refuses sealed reasoning with these words. */
+const sealedAs =
+  (words: string) =>
+  ({ body }: Generated): Refusal =>
+    JSON.stringify(body).includes('gAAAAABo') ? words : undefined;
+
 /** Other differences, in the providers' words. */
 const OTHERS: Record<string, (request: Generated) => Refusal> = {
   'other-cap': ({ body }) =>
@@ -39,10 +45,10 @@ const OTHERS: Record<string, (request: Generated) => Refusal> = {
     JSON.stringify(body).includes('"signature"')
       ? 'messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.'
       : undefined,
-  'sealed-history': ({ body }) =>
-    JSON.stringify(body).includes('gAAAAABo')
-      ? 'The encrypted content gAAA...ABo could not be verified.'
-      : undefined,
+  'sealed-history': sealedAs('The encrypted content gAAA...ABo could not be verified.'),
+  'sealed-history-of-an-item': sealedAs(
+    'The encrypted content for item rs_0a18166210d72b5e0069fd938e69a08193a992a58d690a224b could not be verified. Reason: Encrypted content item_id did not match the target item id.',
+  ),
   mistaken: ({ body }) =>
     body.temperature === 0.9 ? 'temperature: Input should be at most 0.5' : undefined,
   'other-sampling': ({ body }) =>
@@ -112,7 +118,7 @@ const holds = (body: Record<string, unknown>, fields: Record<string, unknown>): 
   Object.entries(fields).every(([name, value]) => isDeepStrictEqual(body[name], value));
 const ON_MESSAGES = ['other-betas', 'other-history', 'mistaken', 'stubborn'];
 const protocolOf = (name: string): string => {
-  if (name === 'sealed-history') return 'responses';
+  if (name.startsWith('sealed-history')) return 'responses';
   return ON_MESSAGES.includes(name) ? 'messages' : 'chat';
 };
 
@@ -240,21 +246,24 @@ describe('a target whose profile does not state what its model accepts', () => {
     }
   });
 
-  test('sealed reasoning that another account of the provider wrote is left out of this request, and of no other', async () => {
-    const origin = createHash('sha256').update('sealed-history\nlarge').digest('hex').slice(0, 12);
-    const sealed = sealThinking({ text: '', signature: `mrs1.${origin}.gAAAAABo` });
-    const input = [
-      { role: 'user', content: 'a' },
-      { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: sealed },
-      { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'b' }] },
-      { role: 'user', content: 'c' },
-    ];
-    const fields = { input, messages: undefined, max_tokens: undefined };
-    for (const turn of [1, 2]) {
-      const { status, calls } = await ask('sealed-history', { fields, path: 'responses' });
-      expect([turn, status, calls.length]).toEqual([turn, 200, 2]);
-    }
-  });
+  test.each(['sealed-history', 'sealed-history-of-an-item'])(
+    'sealed reasoning that another account of the provider wrote is left out of this request, and of no other (%s)',
+    async (name) => {
+      const origin = createHash('sha256').update(`${name}\nlarge`).digest('hex').slice(0, 12);
+      const sealed = sealThinking({ text: '', signature: `mrs1.${origin}.gAAAAABo` });
+      const input = [
+        { role: 'user', content: 'a' },
+        { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: sealed },
+        { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'b' }] },
+        { role: 'user', content: 'c' },
+      ];
+      const fields = { input, messages: undefined, max_tokens: undefined };
+      for (const turn of [1, 2]) {
+        const { status, calls } = await ask(name, { fields, path: 'responses' });
+        expect([turn, status, calls.length]).toEqual([turn, 200, 2]);
+      }
+    },
+  );
 });
 
 test('doctor prints what was learned as members to add to the catalog', async () => {
