@@ -29,11 +29,11 @@ import { send } from '../support/send.ts';
 const CLAUDES = Object.keys(CLAUDE_GENERATIONS);
 const GPTS = Object.keys(GPT_GENERATIONS);
 
-/** Refuses sealed reasoning with these words. */
-const sealedAs =
-  (words: string) =>
+/** Refuses a history that holds `seal`, with these words. */
+const without =
+  (seal: string, words: string) =>
   ({ body }: Generated): Refusal =>
-    JSON.stringify(body).includes('gAAAAABo') ? words : undefined;
+    JSON.stringify(body).includes(seal) ? words : undefined;
 
 /** Other differences, in the providers' words. */
 const OTHERS: Record<string, (request: Generated) => Refusal> = {
@@ -41,12 +41,17 @@ const OTHERS: Record<string, (request: Generated) => Refusal> = {
     body.max_tokens === undefined
       ? undefined
       : "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
-  'other-history': ({ body }) =>
-    JSON.stringify(body).includes('"signature"')
-      ? 'messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.'
-      : undefined,
-  'sealed-history': sealedAs('The encrypted content gAAA...ABo could not be verified.'),
-  'sealed-history-of-an-item': sealedAs(
+  'other-history': without(
+    '"signature"',
+    'messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.',
+  ),
+  'modified-history': without(
+    '"signature"',
+    'messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.',
+  ),
+  'sealed-history': without('gAAAAABo', 'The encrypted content gAAA...ABo could not be verified.'),
+  'sealed-history-of-an-item': without(
+    'gAAAAABo',
     'The encrypted content for item rs_0a18166210d72b5e0069fd938e69a08193a992a58d690a224b could not be verified. Reason: Encrypted content item_id did not match the target item id.',
   ),
   mistaken: ({ body }) =>
@@ -116,7 +121,7 @@ const QUOTED: { how: string; fields: Record<string, unknown>; words: string }[] 
 ];
 const holds = (body: Record<string, unknown>, fields: Record<string, unknown>): boolean =>
   Object.entries(fields).every(([name, value]) => isDeepStrictEqual(body[name], value));
-const ON_MESSAGES = ['other-betas', 'other-history', 'mistaken', 'stubborn'];
+const ON_MESSAGES = ['other-betas', 'other-history', 'modified-history', 'mistaken', 'stubborn'];
 const protocolOf = (name: string): string => {
   if (name.startsWith('sealed-history')) return 'responses';
   return ON_MESSAGES.includes(name) ? 'messages' : 'chat';
@@ -231,20 +236,23 @@ describe('a target whose profile does not state what its model accepts', () => {
     expect((await ask('claude-4.5', EFFORT)).calls).toHaveLength(1);
   });
 
-  test('an invalid signature in the history is left out of this request, and of no other', async () => {
-    const origin = createHash('sha256').update('other-history\nlarge').digest('hex').slice(0, 12);
-    const thinking = { type: 'thinking', thinking: 'why', signature: `mrs1.${origin}.abc` };
-    const messages = [
-      { role: 'user', content: 'a' },
-      { role: 'assistant', content: [thinking, { type: 'text', text: 'b' }] },
-      { role: 'user', content: 'c' },
-    ];
-    const asked = { fields: { messages }, path: 'messages' };
-    for (const turn of [1, 2]) {
-      const { status, calls } = await ask('other-history', asked);
-      expect([turn, status, calls.length]).toEqual([turn, 200, 2]);
-    }
-  });
+  test.each(['other-history', 'modified-history'])(
+    'thinking that the provider does not accept is left out of this request, and of no other (%s)',
+    async (name) => {
+      const origin = createHash('sha256').update(`${name}\nlarge`).digest('hex').slice(0, 12);
+      const thinking = { type: 'thinking', thinking: 'why', signature: `mrs1.${origin}.abc` };
+      const messages = [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: [thinking, { type: 'text', text: 'b' }] },
+        { role: 'user', content: 'c' },
+      ];
+      const asked = { fields: { messages }, path: 'messages' };
+      for (const turn of [1, 2]) {
+        const { status, calls } = await ask(name, asked);
+        expect([turn, status, calls.length]).toEqual([turn, 200, 2]);
+      }
+    },
+  );
 
   test.each(['sealed-history', 'sealed-history-of-an-item'])(
     'sealed reasoning that another account of the provider wrote is left out of this request, and of no other (%s)',

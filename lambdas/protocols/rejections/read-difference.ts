@@ -162,7 +162,7 @@ const RULES: Rule[] = [
   [/cache_control\.(?:ephemeral\.)?(\w{1,40}): extra inputs are not permitted/, cacheWithout],
   [/(?<!thinking\.)\b(cache_control): extra inputs are not permitted/, marksWithout],
   [
-    /invalid signature in thinking block|encrypted content .{0,120}could not be (?:verified|decrypted)/,
+    /invalid signature in thinking block|thinking blocks in the latest assistant message cannot be modified|encrypted content .{0,120}could not be (?:verified|decrypted)/,
     () => ({ member: 'history' }),
   ],
 ];
