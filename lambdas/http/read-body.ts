@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
+import { constants, gunzip, zstdDecompress } from 'node:zlib';
 import { readBetween } from '#late/read-between';
 import {
   asArray,
@@ -122,7 +122,9 @@ export const parseJsonObject = (raw: Raw, bytes: number, options: Options = {}):
  */
 const MAX_BODY_BYTES = 5_500_000;
 
-const inflate = promisify(gunzip);
+const DECODERS = { gzip: promisify(gunzip), zstd: promisify(zstdDecompress) };
+/** No frame of that size needs a larger window than 8 MB, which is allocated before anything is read. */
+const ZSTD = { params: { [constants.ZSTD_d_windowLogMax]: 23 } };
 
 const tooLarge = () =>
   invalidBody('is larger than 5.5 MB (5,500,000 bytes).', {
@@ -155,12 +157,13 @@ const isOutputLimit = (error: unknown): boolean =>
 
 type Body = HttpRequest['body'];
 
-const gunzipped = async (body: Body): Promise<Body> => {
+const decoded = async (body: Body, coding: keyof typeof DECODERS): Promise<Body> => {
+  const limits = { maxOutputLength: MAX_BODY_BYTES };
   try {
-    return await inflate(body, { maxOutputLength: MAX_BODY_BYTES });
+    return await DECODERS[coding](body, coding === 'zstd' ? { ...limits, ...ZSTD } : limits);
   } catch (error) {
     if (isOutputLimit(error)) throw tooLarge();
-    throw invalidBody('is not valid gzip.', { cause: error });
+    throw invalidBody(`is not valid ${coding}.`, { cause: error });
   }
 };
 
@@ -172,9 +175,11 @@ const decodeContent = (encoding: string | undefined, body: Body) => {
       return body;
     case 'gzip':
     case 'x-gzip':
-      return gunzipped(body);
+      return decoded(body, 'gzip');
+    case 'zstd':
+      return decoded(body, 'zstd');
     default:
-      throw unsupported("The request's content-encoding must be gzip or identity.");
+      throw unsupported("The request's content-encoding must be gzip, zstd or identity.");
   }
 };
 

@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { bodyOf, headers, MESSAGES, type On, POSTS, type Row, raw } from './draft.ts';
 
 const type = (name: string, status: number, value: string): Row =>
@@ -9,12 +9,17 @@ const version = (name: string, on: On[], status: number, value: string): Row =>
 
 const bytes = (...values: number[]) => Uint8Array.from(values);
 
-const packed = (name: string, status: number, encode: (text: string) => Uint8Array): Row => ({
+const packed = (
+  name: string,
+  status: number,
+  encode: (text: string) => Uint8Array,
+  coding = 'gzip',
+): Row => ({
   name,
   on: POSTS,
   status,
   change: (draft) => ({
-    headers: { ...draft.headers, 'content-encoding': 'gzip' },
+    headers: { ...draft.headers, 'content-encoding': coding },
     body: encode(String(draft.body)),
   }),
 });
@@ -23,6 +28,7 @@ const packed = (name: string, status: number, encode: (text: string) => Uint8Arr
 const PADDING = JSON.stringify({ ...bodyOf('messages'), padding: 'x'.repeat(5_500_000) });
 
 const BOMB = gzipSync(Buffer.alloc(20_000_000));
+const ZSTD_BOMB = zstdCompressSync(Buffer.alloc(20_000_000));
 
 export const TRANSPORT_ROWS: Row[] = [
   {
@@ -43,7 +49,10 @@ export const TRANSPORT_ROWS: Row[] = [
   packed('68 gzip that is cut off', 400, (text) => gzipSync(text).subarray(0, 20)),
   packed('68 gzip that is none', 400, (text) => Buffer.from(text)),
   packed('69 a gzip bomb', 413, () => BOMB),
-  headers('68 an encoding that is not known', POSTS, 415, () => ({ 'content-encoding': 'zstd' })),
+  packed('68 zstd', 200, (text) => zstdCompressSync(text), 'zstd'),
+  packed('68 zstd that is cut off', 400, (text) => zstdCompressSync(text).subarray(0, 20), 'zstd'),
+  packed('69 a zstd bomb', 413, () => ZSTD_BOMB, 'zstd'),
+  headers('68 an encoding that is not known', POSTS, 415, () => ({ 'content-encoding': 'br' })),
   raw('70 invalid UTF-8', POSTS, 400, bytes(0x7b, 0x22, 0xff, 0x22, 0x7d)),
   raw('71 an overlong slash', POSTS, 400, bytes(0x7b, 0x22, 0xc0, 0xaf, 0x22, 0x7d)),
   raw('71 a surrogate in UTF-8', POSTS, 400, bytes(0x7b, 0x22, 0xed, 0xa0, 0x80, 0x22, 0x7d)),
