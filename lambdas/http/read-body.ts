@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { promisify } from 'node:util';
-import { constants, gunzip, zstdDecompress } from 'node:zlib';
+import zlib from 'node:zlib';
 import { readBetween } from '#late/read-between';
 import {
   asArray,
@@ -122,9 +122,11 @@ export const parseJsonObject = (raw: Raw, bytes: number, options: Options = {}):
  */
 const MAX_BODY_BYTES = 5_500_000;
 
-const DECODERS = { gzip: promisify(gunzip), zstd: promisify(zstdDecompress) };
+const inflate = promisify(zlib.gunzip);
+/** Not before Node 22.15, which the installed command may run on. */
+const HAS_ZSTD = 'zstdDecompress' in zlib;
 /** No frame of that size needs a larger window than 8 MB, which is allocated before anything is read. */
-const ZSTD = { params: { [constants.ZSTD_d_windowLogMax]: 23 } };
+const ZSTD = { params: { [zlib.constants.ZSTD_d_windowLogMax]: 23 } };
 
 const tooLarge = () =>
   invalidBody('is larger than 5.5 MB (5,500,000 bytes).', {
@@ -157,15 +159,19 @@ const isOutputLimit = (error: unknown): boolean =>
 
 type Body = HttpRequest['body'];
 
-const decoded = async (body: Body, coding: keyof typeof DECODERS): Promise<Body> => {
+const decoded = async (body: Body, coding: 'gzip' | 'zstd'): Promise<Body> => {
   const limits = { maxOutputLength: MAX_BODY_BYTES };
   try {
-    return await DECODERS[coding](body, coding === 'zstd' ? { ...limits, ...ZSTD } : limits);
+    if (coding === 'gzip') return await inflate(body, limits);
+    return await promisify(zlib.zstdDecompress)(body, { ...limits, ...ZSTD });
   } catch (error) {
     if (isOutputLimit(error)) throw tooLarge();
     throw invalidBody(`is not valid ${coding}.`, { cause: error });
   }
 };
+
+const otherCoding = () =>
+  unsupported("The request's content-encoding must be gzip, zstd or identity.");
 
 const decodeContent = (encoding: string | undefined, body: Body) => {
   switch (encoding?.trim().toLowerCase()) {
@@ -177,9 +183,10 @@ const decodeContent = (encoding: string | undefined, body: Body) => {
     case 'x-gzip':
       return decoded(body, 'gzip');
     case 'zstd':
+      if (!HAS_ZSTD) throw otherCoding();
       return decoded(body, 'zstd');
     default:
-      throw unsupported("The request's content-encoding must be gzip, zstd or identity.");
+      throw otherCoding();
   }
 };
 
