@@ -22,7 +22,8 @@ const Said = objectOf({
 
 /** A response as clients read it, whole or in chunks. */
 export const Answer = objectOf({
-  choices: listOf(objectOf({ message: Said, delta: Said, logprobs: orNull(isRecord) })),
+  // Null on a chunk of counts, whose choices the relay sets.
+  choices: orNull(listOf(objectOf({ message: Said, delta: Said, logprobs: orNull(isRecord) }))),
   service_tier: orNull(text),
   system_fingerprint: orNull(text),
 });

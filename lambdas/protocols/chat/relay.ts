@@ -247,7 +247,7 @@ export const createRelay = (request: GenerationRequest, meta: ResponseMeta): Rel
   /** The last chunk, which has no choices: that of the upstream, or one like its last one with a choice. */
   const usageChunk = (last: Held, counts: Json): SseMessage => {
     const { data, value } = others.find((other) => usageIn(other.value)) ?? last;
-    const choices = choicesIn(value).length === 0 ? [] : [set(['choices'], [])];
+    const choices = setMembers(value, { choices: [] });
     return edited(data, [...named(value), ...usageEdits(value, counts), ...choices]);
   };
 

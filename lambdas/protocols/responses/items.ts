@@ -147,33 +147,37 @@ type CallItem = ItemOf<'function_call'> | ItemOf<'custom_tool_call'>;
 
 /** What results say of their calls, in the order of the items. */
 const createCallIds = () => {
-  /** Ids of calls without a result that names their tool, or nothing: by the tool, and all. */
-  const open = new Map<string, string[]>();
+  /** Calls without a result, the oldest first. */
+  const open: { id: string; name: string }[] = [];
   /** Ids of calls by those of their items. */
   const byItem = new Map<string, string>();
-  const keyOf = ({ name = '', namespace }: Pick<ResultItem, 'name' | 'namespace'>) =>
-    flatName({ name, namespace });
 
-  const add = (call: CallItem) => {
-    for (const key of ['', keyOf(call)]) {
-      const ids = open.get(key);
-      if (ids) ids.push(call.call_id);
-      else open.set(key, [call.call_id]);
-    }
-  };
-  /** @throws ApiError 400 */
-  const required = (id: string | undefined, param: string): string => {
-    if (id !== undefined) return readCarriedId(id).id;
-    throw reject(`${param}.call_id`, 'is required.');
+  const take = (found: (call: (typeof open)[number]) => boolean): string | undefined => {
+    const index = open.findIndex(found);
+    return index === -1 ? undefined : open.splice(index, 1)[0]?.id;
   };
   return {
-    add,
+    add: (call: CallItem) => open.push({ id: call.call_id, name: flatName(call) }),
     addClient: ({ id, call_id }: ClientCallItem) => id !== undefined && byItem.set(id, call_id),
-    of: ({ call_id: id, ...named }: ResultItem, param: string): string =>
-      required(id ?? open.get(keyOf(named))?.shift(), param),
-    /** Of the oldest shell: its results name the item, or the call, by their own id. */
-    ofClient: ({ call_id, id }: ClientOutputItem, param: string): string =>
-      required(call_id ?? byItem.get(id ?? '') ?? id, param),
+    /** Of a result without an id: the oldest call, of the tool that it names. Undefined: none was made. */
+    of: ({ call_id: id, name = '', namespace }: ResultItem): string | undefined => {
+      const tool = flatName({ name, namespace });
+      const taken = take((call) =>
+        id === undefined ? ['', call.name].includes(tool) : call.id === id,
+      );
+      const callId = id ?? taken;
+      return callId === undefined ? undefined : readCarriedId(callId).id;
+    },
+    /**
+     * Of the oldest shell: its results name the item, or the call, by their own id.
+     *
+     * @throws ApiError 400
+     */
+    ofClient: ({ call_id, id }: ClientOutputItem, param: string): string => {
+      const callId = call_id ?? byItem.get(id ?? '') ?? id;
+      if (callId === undefined) throw reject(`${param}.call_id`, 'is required.');
+      return readCarriedId(callId).id;
+    },
   };
 };
 
@@ -189,8 +193,15 @@ const createItemDecoder = () => {
 
   const decodeResult = (item: ResultItem, param: string): Turn => {
     const content = decodeContent(item.output, `${param}.output`);
-    const callId = callIds.of(item, param);
-    return { role: 'user', blocks: [{ type: 'tool-result', callId, content }] };
+    const callId = callIds.of(item);
+    if (callId !== undefined) {
+      return { role: 'user', blocks: [{ type: 'tool-result', callId, content }] };
+    }
+    // Clients add what their own tools found, without a call of the model.
+    const { name, namespace } = item;
+    if (name === undefined) throw reject(`${param}.call_id`, 'is required.');
+    const heading = { type: 'text' as const, text: `Output of ${flatName({ name, namespace })}:` };
+    return { role: 'user', blocks: [heading, ...content] };
   };
 
   const decodeClientCall = (item: ClientCallItem): Turn => {
