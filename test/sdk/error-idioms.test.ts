@@ -109,7 +109,9 @@ describe.each(OPENAI)('%s', (name, connect) => {
       connect(router().key).responses.create({ model: MODEL_ON.chat, input }),
     );
     expect(error).toMatchObject({ status: 400, param: 'input.0.content.0.type' });
-    expect(String(error)).toContain('input_text, output_text, refusal, input_image, input_file');
+    expect(String(error)).toContain(
+      '"input_text", "output_text", "refusal", "input_image", "input_file"',
+    );
   });
 
   test.each([

@@ -63,8 +63,17 @@ const decodeFile = (part: PartOf<'input_file'>, param: string): Block => {
   };
 };
 
+/** Only targets of the protocol take it, as it is: a compacted conversation, and what the vendor adds tomorrow. */
+const decodeUnknown = ({ value }: { type: 'other'; value: Json }): Block => ({
+  type: 'native',
+  protocol: 'responses',
+  value,
+});
+
 const decodePart = (part: ContentPart, param: string): Block => {
   switch (part.type) {
+    case 'other':
+      return decodeUnknown(part);
     case 'input_image':
       return decodeImage(part, param);
     case 'input_file':
@@ -242,8 +251,9 @@ const createItemDecoder = () => {
       case 'local_shell_call_output':
         return decodeClientResult(item, param);
       default:
-        if (HOSTED.test(item.value.type)) return undefined;
-        throw reject(`${param}.type`, `items of the type '${item.value.type}' are not supported.`);
+        return HOSTED.test(item.value.type)
+          ? undefined
+          : { role: 'user', blocks: [decodeUnknown(item)] };
     }
   };
 };

@@ -2,31 +2,37 @@ import * as s from '../../support/schema.ts';
 import { CLIENT_TOOL_NAMES } from './client-tools.ts';
 
 const OptionalText = s.optional(s.string);
+/** Parts of chat and messages, as users of other endpoints send them. */
+const Foreign = s.noneBut([
+  'input_text',
+  'output_text',
+  'refusal',
+  'input_image',
+  'input_file',
+  'input_audio',
+]);
 /** The responses request. Loose: members that are not listed are ignored. */
 const TextPart = s.looseObject({
   type: s.oneOf(['input_text', 'output_text', 'text']),
   text: s.string,
 });
-const ContentPart = s.selectedBy(
-  'type',
-  {
-    ...{ input_text: TextPart, output_text: TextPart, text: TextPart },
-    refusal: s.kind('refusal', { refusal: s.string }),
-    input_image: s.kind('input_image', {
-      image_url: OptionalText,
-      file_id: OptionalText,
-      detail: OptionalText,
-    }),
-    input_file: s.kind('input_file', {
-      file_data: OptionalText,
-      file_url: OptionalText,
-      file_id: OptionalText,
-      filename: OptionalText,
-    }),
-    input_audio: s.kind('input_audio', { input_audio: s.jsonObject }),
-  },
-  'must be one of input_text, output_text, refusal, input_image, input_file, input_audio',
-);
+const ContentPart = s.typed({
+  ...{ input_text: TextPart, output_text: TextPart, text: TextPart },
+  refusal: s.kind('refusal', { refusal: s.string }),
+  input_image: s.kind('input_image', {
+    image_url: OptionalText,
+    file_id: OptionalText,
+    detail: OptionalText,
+  }),
+  input_file: s.kind('input_file', {
+    file_data: OptionalText,
+    file_url: OptionalText,
+    file_id: OptionalText,
+    filename: OptionalText,
+  }),
+  input_audio: s.kind('input_audio', { input_audio: s.jsonObject }),
+  ...{ image_url: Foreign, image: Foreign, file: Foreign, document: Foreign },
+});
 export type ContentPart = s.Infer<typeof ContentPart>;
 
 const Content = s.union([s.string, s.list(ContentPart)]);
@@ -193,7 +199,6 @@ const MEMBERS = {
   conversation: absent('is not supported: send the whole conversation in input'),
   background: absent(`${NO_STATE}: wait for the response, or stream it`),
   prompt: absent('is not supported, because no prompt is stored here: send instructions and input'),
-  context_management: absent('is not supported: shorten the conversation before it is sent'),
   model: s.nonEmpty,
   input: Input,
   instructions: OptionalText,

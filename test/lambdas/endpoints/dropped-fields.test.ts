@@ -300,8 +300,6 @@ const REFUSED = [
   ['prompt', { prompt: { id: 'pmpt_1' } }],
   ['safety_identifier', { safety_identifier: ['a'] }],
   ['prompt_cache_key', { prompt_cache_key: 7 }],
-  ['context_management', { context_management: [{ type: 'compaction' }] }],
-  ['input.0.type', itemOf('compaction')],
   ['input.0', itemOf('item_reference')],
   ['tool_choice', { ...responsesTool({}), tool_choice: { type: 'web_search_preview' } }],
 ] as const;

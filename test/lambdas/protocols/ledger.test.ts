@@ -142,15 +142,7 @@ test('docs/translation.md lists every harmless member with the reason, and every
 });
 
 /** Rejected, or sent as a header. */
-const UNNAMED = [
-  'betas',
-  'thread',
-  'background',
-  'context_management',
-  'conversation',
-  'prompt',
-  'previous_response_id',
-];
+const UNNAMED = ['betas', 'thread', 'background', 'conversation', 'prompt', 'previous_response_id'];
 
 test.each(['chat', 'messages', 'responses'] as const)(
   'docs/translation.md lists the fields of the official types of %s that are named',

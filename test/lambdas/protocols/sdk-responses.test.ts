@@ -24,8 +24,9 @@ type Fate = 'carried' | 'lost' | 'named' | 'refused';
 
 const translate = (to: Target) => (body: unknown) => {
   const request = callerProtocols.responses.decodeRequest(body);
-  const { encodeRequest, losses } = upstreamProtocols[to];
+  const { cannotSay, encodeRequest, losses } = upstreamProtocols[to];
   return {
+    refused: cannotSay(request).length > 0,
     sent: JSON.parse(JSON.stringify(encodeRequest(request, TARGET))),
     named: losses(request, TARGET, body),
   };
@@ -34,6 +35,7 @@ const translate = (to: Target) => (body: unknown) => {
 const fateOf = (to: Target, whole: unknown, without: unknown): Fate => {
   try {
     const [given, rest] = [whole, without].map(translate(to));
+    if (given?.refused) return 'refused';
     if (!isDeepStrictEqual(given?.sent, rest?.sent)) return 'carried';
     return isDeepStrictEqual(given?.named, rest?.named) ? 'lost' : 'named';
   } catch (error) {

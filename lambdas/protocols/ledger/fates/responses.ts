@@ -132,7 +132,7 @@ export const responses = object(
     }),
     include: namedUnless((included) => !asArray(included).includes(LOGPROBS)),
     ...all(namedBut(false), 'background store'),
-    background_options: namedBut(),
+    ...all(namedBut(), 'background_options context_management'),
     truncation: namedBut('disabled'),
     top_logprobs: namedBut(0),
     ...shared('responses'),
