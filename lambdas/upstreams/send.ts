@@ -16,6 +16,7 @@ import { isRefusal, UpstreamError } from '../protocols/rejections/upstream-error
 import { sentRequest } from '../protocols/thinking/origin.ts';
 import { type Bytes, encodePieces, sha256Of, sizeOf } from '../support/bytes.ts';
 import type { Clock } from '../support/clock.ts';
+import { secondsIn } from '../support/retry-after.ts';
 import { post } from './post.ts';
 import { readAnswer, STREAM_TYPE } from './read-answer.ts';
 import { CONNECT_MS, firstEventMs } from './response-body.ts';
@@ -86,24 +87,12 @@ const countIn = (value: string | undefined): number | undefined =>
   value !== undefined && COUNT.test(value) ? Number(value) : undefined;
 
 const SECONDS = /^\d{1,12}(?:\.\d{1,20})?$/;
-/** `6m0s`, `2m59.56s`, `120ms`, `1d2h` */
-const DURATION =
-  /^(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,9})m(?!s))?(?:(\d{1,9}(?:\.\d{1,12})?)s)?(?:(\d{1,12}(?:\.\d{1,12})?)ms)?$/;
-/** In milliseconds, of the groups. */
-const UNITS = [86_400_000, 3_600_000, 60_000, 1_000, 1];
-
-const durationIn = (text: string): number | undefined => {
-  if (SECONDS.test(text)) return Number(text) * 1_000;
-  const [whole, ...amounts] = DURATION.exec(text) ?? [];
-  if (!whole) return undefined;
-  return UNITS.reduce((sum, unit, index) => sum + unit * Number(amounts[index] ?? 0), 0);
-};
 
 /** A time of RFC 3339, or a duration from now. */
 const instantIn = (value: string | undefined, now: number): number | undefined => {
   if (value === undefined) return undefined;
-  const ms = durationIn(value);
-  if (ms !== undefined) return now + ms;
+  const seconds = SECONDS.test(value) ? Number(value) : secondsIn(value);
+  if (seconds !== undefined) return now + seconds * 1_000;
   const instant = /^\d{4}-\d\d-\d\dT/.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(instant) ? undefined : instant;
 };

@@ -52,10 +52,21 @@ const busy = (message: object, after = '10'): Stated => ({ message, status: 503,
 const messagesError = (type: string) => ({ type: 'error', error: { type, message: WORDS } });
 const RETRY_INFO = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '22s' };
 const again = { type: 'tokens', message: `${WORDS}. Please try again in 6.5s.` };
+const inWords = (wait: string, after: string) =>
+  busy({ error: { code: 'rate_limit_exceeded', message: `${WORDS}. ${wait}` } }, after);
 const STATED: Record<string, Stated> = {
   overloaded: busy(messagesError('overloaded_error')),
   'rate limit of messages': busy(messagesError('rate_limit_error')),
   'rate limit of chat': busy({ error: { ...again, code: 'rate_limit_exceeded' } }, '7'),
+  'rate limit of Groq, in minutes': inWords('Please try again in 0m41.5s.', '42'),
+  'rate limit of Azure, in words': inWords('Please retry after 1 minute.', '60'),
+  'rate limit of Gemini in words': inWords('Please retry in 22.1s.', '23'),
+  'rate limit of GitHub, in words': inWords('Please wait 45 seconds before retrying.', '45'),
+  'rate limit in words without a time': inWords('Please wait 3 more turns.', '10'),
+  'used-up window of a plan': busy(
+    { error: { type: 'rate_limit_error', message: WORDS, resets_in_seconds: 35 } },
+    '35',
+  ),
   'rate limit of a gateway': busy({ error: { code: 429, message: WORDS } }),
   'rate limit of Google': busy(
     { error: { code: 8, status: 'RESOURCE_EXHAUSTED', message: WORDS, details: [RETRY_INFO] } },

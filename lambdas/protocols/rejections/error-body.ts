@@ -1,4 +1,5 @@
-import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
+import { secondsAsked, secondsIn } from '../../support/retry-after.ts';
+import { asArray, asNumber, asRecord, asString, type Json } from '../bytes/json.ts';
 import {
   exceedsLimitAlone,
   isAboutInput,
@@ -82,17 +83,21 @@ const withoutRecord = (status: number): ErrorMeaning => {
   return { kind, paths: [], isAboutInput: false, words: undefined };
 };
 
-/** `Please try again in 1.898s` of OpenAI. */
-const TRY_AGAIN = /\btry again in (\d{1,6}(?:\.\d{1,9})?)(m?)s\b/i;
+/** Seconds, next to an error's message: ChatGPT's plans, OpenRouter, and gateways. */
+const WAITS = ['resets_in_seconds', 'retry_after_seconds', 'retry_after'];
 
-/** `22.1s` of Google's `RetryInfo`, or the wait that a message names. */
-const retryAfterIn = ({ error }: Json, [message = '']: string[]): number | undefined => {
-  for (const detail of asArray(asRecord(error)?.details)) {
-    const delay = asString(asRecord(detail)?.retryDelay) ?? '';
-    if (/^\d{1,6}(?:\.\d{1,9})?s$/.test(delay)) return Number.parseFloat(delay);
-  }
-  const [, wait, milli] = TRY_AGAIN.exec(message) ?? [];
-  return wait === undefined ? undefined : Number(wait) / (milli ? 1_000 : 1);
+/** How long a body asks to wait: `22.1s` of Google's `RetryInfo`, a number of seconds, or in words. */
+const retryAfterIn = (record: Json, [message = '']: string[]): number | undefined => {
+  const error = asRecord(record.error) ?? record;
+  const delays = asArray(error.details).map((detail) => asString(asRecord(detail)?.retryDelay));
+  const numbers = [error, asRecord(error.metadata)].flatMap((holder) =>
+    WAITS.map((name) => asNumber(holder?.[name])),
+  );
+  return [
+    ...delays.map((delay) => secondsIn(delay ?? '')),
+    ...numbers.filter((seconds) => seconds !== undefined && seconds >= 0),
+    secondsAsked(message),
+  ].find((seconds) => seconds !== undefined);
 };
 
 const interpret = (status: number, record: Json): ErrorMeaning => {
@@ -107,7 +112,7 @@ const interpret = (status: number, record: Json): ErrorMeaning => {
     kind: kindOf(status, texts),
     paths: rejectedPaths(innermost(record)),
     isAboutInput: isAboutInput(texts) || (status === RATE_LIMITED && exceedsLimitAlone(texts)),
-    retryAfterSeconds: retryAfterIn(record, texts.messages),
+    retryAfterSeconds: retryAfterIn(innermost(record), texts.messages),
     param: asString(asRecord(innermost(record).error)?.param),
     words,
   };

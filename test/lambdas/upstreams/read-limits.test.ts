@@ -24,7 +24,7 @@ describe('limits in the headers of a response', () => {
     },
   );
 
-  test.each(['soon', '', '6 minutes', '-5', '1h-2m', '9'.repeat(400), '2026-13-45T00:00:00Z'])(
+  test.each(['soon', '', 'six minutes', '-5', '1h-2m', '9'.repeat(400), '2026-13-45T00:00:00Z'])(
     'a reset of %j is none, and the limit counts',
     (reset) => {
       expect(
