@@ -52,9 +52,13 @@ const continuingEdits = (fragment: Json): Edit[] | undefined => {
   ];
 };
 
-/** Whether a fragment is of one kind, with its arguments as a text. */
-const isReadable = ({ function: own, custom }: Json): boolean =>
-  !asRecord(asRecord(own)?.arguments) && !(asRecord(own) && asRecord(custom));
+/** Whether a fragment is of one kind, with its arguments as a text, which is not that of none. */
+const isReadable = ({ function: own, custom }: Json): boolean => {
+  const { arguments: text } = asRecord(own) ?? {};
+  return (
+    !asRecord(text) && asString(text)?.trim() !== 'null' && !(asRecord(own) && asRecord(custom))
+  );
+};
 
 /** The edits of the fragments of calls; undefined if clients would not put them together as they were decoded. */
 const createCallEdits = () => {

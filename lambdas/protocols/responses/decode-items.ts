@@ -70,6 +70,13 @@ export const createItemReader = (request: GenerationRequest) => {
   /** The indices of the items with an id. */
   const places = new Map<unknown, number>();
 
+  /** Where an event belongs, which llama.cpp and servers on it say by the item's id alone. */
+  const placeOf = ({ output_index: index, item_id: id, item }: Json): number => {
+    const wire = asRecord(item);
+    const known = asNumber(index) ?? places.get(wire?.id ?? id);
+    return known ?? (wire ? items.size : Math.max(0, items.size - 1));
+  };
+
   const write = (item: Item, key: string, head: BlockHead, text: string) => {
     if (text === '') return;
     if (!writer.isOpen(key)) writer.open(key, head);
@@ -127,7 +134,7 @@ export const createItemReader = (request: GenerationRequest) => {
 
   /** A text of a message or of reasoning. `source`: the kind of its events. */
   const prose = (source: string, event: Json, delta: string) => {
-    const item = add(asNumber(event.output_index) ?? 0, { type: 'message' });
+    const item = add(placeOf(event), { type: 'message' });
     if (source.startsWith('reasoning')) {
       item.source ??= source;
       if (item.source === source) write(item, item.key, { type: 'thinking' }, delta);
@@ -139,12 +146,12 @@ export const createItemReader = (request: GenerationRequest) => {
 
   /** A part of a summary is a paragraph. */
   const separate = (event: Json) => {
-    const item = items.get(asNumber(event.output_index) ?? 0);
+    const item = items.get(placeOf(event));
     if (item && writer.isOpen(item.key)) writer.delta(item.key, '\n\n');
   };
 
   const argument = (event: Json, delta: string) => {
-    const item = add(asNumber(event.output_index) ?? 0, { type: 'function_call' });
+    const item = add(placeOf(event), { type: 'function_call' });
     item.parts.add(item.key);
     calls.append(item, delta);
   };
@@ -157,5 +164,5 @@ export const createItemReader = (request: GenerationRequest) => {
     });
   };
 
-  return { writer, add, done, prose, separate, argument, rest };
+  return { writer, placeOf, add, done, prose, separate, argument, rest };
 };

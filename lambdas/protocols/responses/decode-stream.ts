@@ -127,7 +127,6 @@ const createEventReader = (request: GenerationRequest) => {
   const read = (event: Json) => {
     const type = asString(event.type) ?? '';
     const item = asRecord(event.item) ?? {};
-    const index = asNumber(event.output_index) ?? 0;
     const [, ending] = END.exec(type) ?? [];
     if (ending !== undefined) {
       const failed = ending !== 'completed' && ending !== 'incomplete' && { status: ending };
@@ -140,9 +139,10 @@ const createEventReader = (request: GenerationRequest) => {
       case 'response.created':
         return start(asRecord(event.response) ?? {});
       case 'response.output_item.added':
-        return items.add(index, item);
+        items.add(items.placeOf(event), item);
+        return undefined;
       case 'response.output_item.done':
-        return end(index, item);
+        return end(items.placeOf(event), item);
       case 'response.reasoning_summary_part.added':
         return asNumber(event.summary_index) ? items.separate(event) : undefined;
       default:
@@ -152,10 +152,26 @@ const createEventReader = (request: GenerationRequest) => {
   return { writer, read, known };
 };
 
-/** Gives the events of a message the message, after those that its server left out. */
+/**
+ * Whether the items of a stream have places, as those of the vendor's; undefined before the first of them, unless its events
+ * have numbers.
+ */
+const hasPlaces = (event: Json): boolean | undefined => {
+  if (['sequence_number', 'output_index'].some((name) => name in event)) return true;
+  if ('item' in event || 'item_id' in event) return false;
+  return END.test(asString(event.type) ?? '') || undefined;
+};
+
+/**
+ * Gives the events of a message the message, after those that its server left out. A stream without places is encoded: its items
+ * may all be open at once.
+ */
 const createRelay = () => {
   const order = createOrder();
-  return (events: GenerationEvent[], data: string, event: Json = {}): GenerationEvent[] => {
+  let isOwn: boolean | undefined;
+  let held: [events: GenerationEvent[], data: string, event: Json][] = [];
+
+  const relay = (...[events, data, event]: (typeof held)[number]): GenerationEvent[] => {
     const ordered = order(event);
     const last = ordered.at(-1);
     if (ordered.length === 1 && last === event) return received(events, data, event);
@@ -163,6 +179,15 @@ const createRelay = () => {
       const own = one === last ? events : [];
       return received(own, one === event ? data : JSON.stringify(one), one);
     });
+  };
+
+  return (events: GenerationEvent[], data: string, event: Json = {}): GenerationEvent[] => {
+    isOwn ??= hasPlaces(event);
+    held.push([events, data, event]);
+    if (isOwn === undefined) return [];
+    const all = held;
+    held = [];
+    return all.flatMap((one) => (isOwn ? relay(...one) : one[0]));
   };
 };
 

@@ -64,9 +64,14 @@ type Content = {
 const isJsonCall = (head: BlockHead): head is BlockHead & { type: 'tool-call' } =>
   head.type === 'tool-call' && !head.custom;
 
-/** Drops white space before arguments: if no other text follows, it would not be valid JSON. */
-const trimLead = ({ head, text }: OpenBlock, delta: string): string =>
-  isJsonCall(head) && text === '' ? delta.trimStart() : delta;
+/**
+ * Drops white space before arguments: if no other text follows, it would not be valid JSON. Gateways in Go write a call without
+ * arguments as null.
+ */
+const trimLead = ({ head, text }: OpenBlock, delta: string): string => {
+  if (!isJsonCall(head) || text !== '') return delta;
+  return delta.trim() === 'null' ? '' : delta.trimStart();
+};
 
 const brokenToolIn = ({ head, text }: OpenBlock): string | undefined =>
   isJsonCall(head) && text !== '' && !isJsonObject(text) ? head.name : undefined;
