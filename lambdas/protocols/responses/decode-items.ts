@@ -70,11 +70,17 @@ export const createItemReader = (request: GenerationRequest) => {
   /** The indices of the items with an id. */
   const places = new Map<unknown, number>();
 
-  /** Where an event belongs, which llama.cpp and servers on it say by the item's id alone. */
-  const placeOf = ({ output_index: index, item_id: id, item }: Json): number => {
+  /**
+   * Where an event belongs: by the id of its item, which llama.cpp states alone, or by its index. Ollama begins a call at that of
+   * a text before it, and GitHub Copilot names an item by another id in each event.
+   */
+  const placeOf = ({ type, output_index: index, item_id: id, item }: Json): number => {
     const wire = asRecord(item);
-    const known = asNumber(index) ?? places.get(wire?.id ?? id);
-    return known ?? (wire ? items.size : Math.max(0, items.size - 1));
+    const known = places.get(wire?.id ?? id);
+    if (known !== undefined) return known;
+    const stated = asNumber(index) ?? (wire ? items.size : Math.max(0, items.size - 1));
+    const isTaken = type === 'response.output_item.added' && items.has(stated);
+    return isTaken ? Math.max(...items.keys()) + 1 : stated;
   };
 
   const write = (item: Item, key: string, head: BlockHead, text: string) => {

@@ -1,9 +1,9 @@
-import { asArray, asNumber, asRecord, asString, type Json } from '../bytes/json.ts';
+import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
 import { ITEM_TEXTS, type ItemText, withText } from './response.ts';
 
-/** An item that has begun: how many of its parts have, and what the deltas of its text add up to. */
-type Open = { item: Json; parts: number; text: string };
+/** An item that has begun, with its server's index of it: how many of its parts have, and what the deltas of its text add up to. */
+type Open = { item: Json; index: unknown; parts: number; text: string };
 
 const joined = (parts: unknown): string =>
   asArray(parts)
@@ -77,6 +77,16 @@ const withItemParts = (event: Json, said: string | undefined): Json => {
   return item === sent ? event : { ...event, item };
 };
 
+const ADDED = 'response.output_item.added';
+
+const itemIdOf = ({ item, item_id: id }: Json): unknown => asRecord(item)?.id ?? id;
+
+/** Whether an event is about the open item, by its id, or by its index if it names no other item by its id. */
+const isOf = ({ item, index }: Open, event: Json, ids: Set<unknown>): boolean => {
+  const id = itemIdOf(event);
+  return id === item.id || (event.output_index === index && !ids.has(id));
+};
+
 /** An event with `own`, the id of its item's first event: GitHub Copilot sends another one with each event of an item. */
 const withOwnId = (event: Json, own: unknown): Json => {
   const { item_id: id } = event;
@@ -85,13 +95,29 @@ const withOwnId = (event: Json, own: unknown): Json => {
   return id === undefined || id === own ? event : { ...event, item_id: own };
 };
 
+/** Ollama begins a call at the index of a text before it. */
+const withPlace = (event: Json, place: number): Json =>
+  event.output_index === place ? event : { ...event, output_index: place };
+
+/** The items that the end of a response states, as those that ended; `said`: the text of the one that is open. */
+const statedItems = (sent: Json, ended: Json[], said: string | undefined): Json[] => {
+  const stated = asArray(sent.output).map((one) => asRecord(one) ?? {});
+  // Ollama's end has the texts behind the calls.
+  if (stated.some(({ type }, index) => type !== (ended[index]?.type ?? type))) return ended;
+  return stated.map((item, index) => {
+    const { [index]: own = { id: item.id } } = ended;
+    const text = index === ended.length ? said : textOf(own);
+    return withParts(own.id === item.id ? item : { ...item, id: own.id }, text);
+  });
+};
+
 /**
  * Returns a check of the events of one stream that is relayed: official clients reject, or put together wrongly, what is not in
  * the vendor's order. It gives the events that other servers leave out, which belong before the event.
  * @throws UpstreamError for what cannot be put right
  */
 export const createOrder = () => {
-  const ids = new Set<string>();
+  const ids = new Set<unknown>();
   const output: Json[] = [];
   let response: Json | undefined;
   let isGoing = false;
@@ -122,7 +148,7 @@ export const createOrder = () => {
     open = undefined;
   };
 
-  const add = (index: number | undefined, item: Json): Open => {
+  const add = (index: unknown, item: Json): Open => {
     if (open) {
       require(isNumbered, 'an item without an end');
       const ended = 'status' in open.item && { status: 'completed' };
@@ -131,18 +157,15 @@ export const createOrder = () => {
       close(whole);
     }
     const id = asString(item.id) ?? '';
-    require(index === output.length && id !== '' && !ids.has(id), 'an item out of order');
+    require(id !== '' && !ids.has(id), 'an item out of order');
     ids.add(id);
-    open = { item, parts: 0, text: '' };
+    open = { item, index, parts: 0, text: '' };
     return open;
   };
 
-  const owned = (event: Json): Json =>
-    open && event.output_index === output.length ? withOwnId(event, open.item.id) : event;
-
-  const announce = (index: number | undefined, item: Json): Open => {
-    const added = add(index, item);
-    insert('output_item.added', { output_index: index, item });
+  const announce = (item: Json): Open => {
+    const added = add(output.length, item);
+    insert('output_item.added', { output_index: output.length, item });
     return added;
   };
 
@@ -165,14 +188,14 @@ export const createOrder = () => {
     of.text = delta;
   };
 
-  const end = (index: number | undefined, item: Json) => {
-    const of = open ?? announce(index, begunAs(item));
+  const end = (item: Json) => {
+    const of = open ?? announce(begunAs(item));
     const text = textOf(item);
     const { id, type } = of.item;
     if (text && of.text === '' && isNumbered) say(of, item, text);
     // Deltas without a number are recognized by their frame, and not decoded.
     const isWhole = !isNumbered || text === undefined || text === of.text;
-    const isSame = index === output.length && id === item.id && type === item.type;
+    const isSame = id === item.id && type === item.type;
     require(isSame && isWhole, 'the end of another item');
     close(item);
   };
@@ -186,10 +209,9 @@ export const createOrder = () => {
 
   const inside = (type: string, event: Json) => {
     const item = open ? undefined : unannounced(type, event);
-    const of = open ?? (item && announce(asNumber(event.output_index), item));
+    const of = open ?? (item && announce(item));
     if (!of) return require(false, 'a part of an item that is not open');
-    const isOwn = event.item_id === of.item.id && event.output_index === output.length;
-    require(isOwn, 'a part of another item');
+    require(event.item_id === of.item.id, 'a part of another item');
     if (DELTA.test(type)) return append(of, type, event);
     if (type.endsWith('part.added')) of.parts += 1;
     const whole = type.endsWith('.done') && wholeIn(event);
@@ -199,16 +221,10 @@ export const createOrder = () => {
 
   /** Ends what is open, and says what only the end says. */
   const finish = (event: Json, sent: Json): Json => {
-    const saidAt = (index: number) =>
-      index === output.length ? open?.text : textOf(output[index] ?? {});
-    const items = asArray(sent.output).map((one, index) => {
-      const item = asRecord(one) ?? {};
-      const { id = item.id } = output[index] ?? {};
-      return withParts(id === item.id ? item : { ...item, id }, saidAt(index));
-    });
+    const items = statedItems(sent, output, open?.text);
     items.slice(output.length).forEach((item) => {
       const index = output.length;
-      end(index, item);
+      end(item);
       insert('output_item.done', { output_index: index, item });
     });
     if (open) add(output.length + 1, { id: 'none' });
@@ -220,23 +236,35 @@ export const createOrder = () => {
       : { ...event, response: { ...sent, status, output: isSame ? items : output } };
   };
 
+  /** The event as clients read it, which begins an item, ends the open one, or is inside of it. */
+  const take = (type: string, received: Json): Json => {
+    const isOwn = type !== ADDED && open && isOf(open, received, ids);
+    const event = withItemParts(isOwn ? withOwnId(received, open?.item.id) : received, open?.text);
+    const item = asRecord(event.item) ?? {};
+    if (type === ADDED) add(event.output_index, item);
+    const place = output.length;
+    if (type === 'response.output_item.done') end(item);
+    else if ('item_id' in event) inside(type, event);
+    if (itemIdOf(event) !== undefined) return withPlace(event, place);
+    const isEnd = /^response\.(?:completed|incomplete)$/.test(type);
+    return isEnd ? finish(event, asRecord(event.response) ?? {}) : event;
+  };
+
   /** The events that belong before this one, and this one. */
-  return (received: Json): Json[] => {
-    const event = withItemParts(owned(received), open?.text);
+  return (event: Json): Json[] => {
     missing = [];
     const type = asString(event.type) ?? '';
-    const index = asNumber(event.output_index);
-    const sent = asRecord(event.response);
     // Clients reject what comes before the beginning, such as a server's own event.
     if (!isGoing && !type.startsWith('response.')) return [];
-    begin(type, sent);
+    begin(type, asRecord(event.response));
     isNumbered &&= event.sequence_number !== undefined;
-    const item = asRecord(event.item) ?? {};
-    if (type === 'response.output_item.added') add(index, item);
-    else if (type === 'response.output_item.done') end(index, item);
-    else if ('item_id' in event) inside(type, event);
-    const isEnd = /^response\.(?:completed|incomplete)$/.test(type);
-    const last = isEnd ? finish(event, sent ?? {}) : event;
+    const id = itemIdOf(event);
+    // Of an item that was ended when another one began.
+    if (type !== ADDED && ids.has(id) && id !== open?.item.id) {
+      require(!DELTA.test(type), 'a text of an item that has ended');
+      return missing;
+    }
+    const last = take(type, event);
     return [...missing, last];
   };
 };
