@@ -22,6 +22,7 @@ import { messages } from '../lambdas/protocols/messages/index.ts';
 import { createReplay } from '../lambdas/replay/replay.ts';
 import { createCalibrations } from '../lambdas/routing/calibrations.ts';
 import { createFailover } from '../lambdas/routing/failover.ts';
+import { createLessons } from '../lambdas/routing/lessons.ts';
 import type { AnswerStore } from '../lambdas/stores/answer-store.ts';
 import { systemClock } from '../lambdas/support/clock.ts';
 import { readAnswer } from '../lambdas/upstreams/read-answer.ts';
@@ -101,6 +102,11 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
     calibrations: createCalibrations({
       store: { readReceipts: async () => [], writeReceipts: async () => undefined },
       clock: systemClock,
+    }),
+    lessons: createLessons({
+      store: { readLessons: async () => ({}), writeLesson: async () => undefined },
+      clock: systemClock,
+      log,
     }),
     replay: createReplay({
       openAnswers: () => answers,

@@ -140,6 +140,7 @@ export const createRouter = ({
     prefer,
     replay,
     meter,
+    lessons,
     prefetched: [lessons, breaker, upstream],
     fetchAnswer,
     recorder,

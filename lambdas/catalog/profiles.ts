@@ -151,8 +151,8 @@ const Word = z.string().check(z.regex(/^[\w.$-]{1,80}$/, 'must be a name of 1 to
 /** Members that a target has itself, or by its profile. */
 export const DIALECT = {
   maxTokensField: z.optional(z.enum(['max_tokens', 'max_completion_tokens'])),
-  /** On chat: the upstream rejects (`refused`) or requires `reasoning_content` in earlier responses. */
-  reasoningHistory: z.optional(z.enum(['required', 'refused'])),
+  /** On chat: the upstream rejects (`refused`) or requires `reasoning_content` in earlier responses, or reads it as `reasoning`. */
+  reasoningHistory: z.optional(z.enum(['required', 'refused', 'reasoning'])),
   /** On chat: the upstream accepts only tool-call ids of nine letters and digits, as Mistral, or of 40 characters, as OpenAI. */
   toolCallIds: z.optional(z.enum(['short', 'limited'])),
   /** On messages: the upstream rejects role `system` in `messages`; on chat, `none`: it rejects every system turn. */

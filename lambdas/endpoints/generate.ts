@@ -11,7 +11,8 @@ import { hashValue, type ReadWhoKey } from '../records/hash-who.ts';
 import type { Recorder } from '../records/recorder.ts';
 import type { Run } from '../replay/own.ts';
 import type { Replay } from '../replay/replay.ts';
-import type { Who } from '../stores/record-store.ts';
+import type { Lessons } from '../routing/lessons.ts';
+import type { RequestRecord, Who } from '../stores/record-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { ApiError, apiError, withHeaders } from '../support/errors.ts';
 import { suffixOf } from '../support/ids.ts';
@@ -58,6 +59,7 @@ export type GenerateDeps = CheckDeps & {
   /** Start to read what the call of a target needs. */
   prefetched: { prefetch(targets: Target[]): void }[];
   fetchAnswer: FetchAnswer;
+  lessons: Pick<Lessons, 'learn'>;
   recorder: Recorder;
   /** Users and sessions are under budgets as records have them. */
   readWhoKey?: ReadWhoKey | undefined;
@@ -122,14 +124,19 @@ const metaOf = (
   estimateInput: () => estimateOn(prompt, tried.at(-1)?.target),
 });
 
-/** Corrects later estimates of the target by what its provider has counted of an estimated prompt, while it is recorded. */
-const learnCount = async (
-  { calibrations }: Pick<GenerateDeps, 'calibrations'>,
-  { counts, tokens = 0 }: { counts: number[]; tokens: number | undefined },
-  { target, recorded }: { target: Target | undefined; recorded: Promise<void> },
+/**
+ * Learns of a response, while it is recorded: what its provider counted of an estimated prompt, which corrects later estimates, and
+ * the name by which it states thinking, under which it reads that of earlier responses.
+ */
+const learn = async (
+  { calibrations, lessons }: Pick<GenerateDeps, 'calibrations' | 'lessons'>,
+  { promptCounts: counts, inputTokens: tokens = 0 }: RequestRecord,
+  { target, form, usage }: Fetched['tried'][number],
 ) => {
-  if (target && tokens > 0) await calibrations.learn(target, { counts, tokens });
-  await recorded;
+  if (counts && tokens > 0) await calibrations.learn(target, { counts, tokens });
+  const profile = { ...form?.profile };
+  if (usage?.thinkingName === undefined || profile.reasoningHistory !== undefined) return;
+  await lessons.learn(target, { ...profile, reasoningHistory: usage.thinkingName });
 };
 
 /**
@@ -167,10 +174,8 @@ const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'replay'>): Run => {
       revision += 1;
       const entry = recordOf(parts, { charge, error });
       const recorded = recorder.record(entry, revision, hashesOf(checked));
-      const { promptCounts: counts, inputTokens: tokens } = entry;
-      if (counts === undefined || revision > 1) return recorded;
-      const target = tried.at(-1)?.target;
-      return learnCount(deps, { counts, tokens }, { target, recorded });
+      const attempt = revision > 1 ? undefined : tried.at(-1);
+      return attempt ? learn(deps, entry, attempt).then(() => recorded) : recorded;
     });
     const admittedAt = clock.now();
     try {

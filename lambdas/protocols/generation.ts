@@ -167,6 +167,8 @@ export type Usage = {
   reasoningTokens?: number;
   /** What the upstream billed the tokens as, where chat states it. */
   serviceTier?: string;
+  /** The name of thinking in a response of chat, where it is not `reasoning_content`. */
+  thinkingName?: 'reasoning';
   billing?: Billing;
 };
 

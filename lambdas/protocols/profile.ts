@@ -39,8 +39,11 @@ export type Profile = {
   betasWithout?: readonly string[] | undefined;
   /** Field name of the token cap; newer chat upstreams reject the old one. */
   maxTokensField?: 'max_tokens' | 'max_completion_tokens' | undefined;
-  /** Whether the upstream requires or rejects the thinking of earlier responses; default: ignores it. */
-  reasoningHistory?: 'required' | 'refused' | undefined;
+  /**
+   * On chat: whether the upstream requires or rejects the thinking of earlier responses, or reads it as `reasoning`, the name
+   * by which vLLM and Ollama state it. @default ignores it
+   */
+  reasoningHistory?: 'required' | 'refused' | 'reasoning' | undefined;
   /** On chat, the tool-call ids that the upstream accepts: of nine letters and digits (`short`), or of at most 40 characters. */
   toolCallIds?: 'short' | 'limited' | undefined;
   /** On chat: whether the model takes tools whose input is a free text. @default as the caller of chat sends them, else not */

@@ -217,6 +217,8 @@ export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Lo
       tries.lookedAt = now;
       const { profile, ages } = readLesson(lesson, now);
       const isDue = (member: string) => {
+        // Responses show it, and sending the other one would lose thinking without a rejection.
+        if (profile[member] === 'reasoning') return false;
         const learnedAt = (ages[member] ?? now) - LIFE_MS;
         return now - Math.max(learnedAt, tries.at.get(member) ?? 0) >= HOUR_MS;
       };

@@ -16,7 +16,7 @@ import { isRefusal, UpstreamError } from '../protocols/rejections/upstream-error
 import { sentRequest } from '../protocols/thinking/origin.ts';
 import { type Bytes, encodePieces, sha256Of, sizeOf } from '../support/bytes.ts';
 import type { Clock } from '../support/clock.ts';
-import { secondsIn } from '../support/retry-after.ts';
+import { secondsIn } from '../support/duration.ts';
 import { post } from './post.ts';
 import { readAnswer, STREAM_TYPE } from './read-answer.ts';
 import { CONNECT_MS, firstEventMs } from './response-body.ts';

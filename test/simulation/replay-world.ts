@@ -10,6 +10,7 @@ import { UpstreamError } from '../../lambdas/protocols/rejections/upstream-error
 import { formatSse } from '../../lambdas/protocols/streams/sse.ts';
 import { createReplay } from '../../lambdas/replay/replay.ts';
 import { createCalibrations } from '../../lambdas/routing/calibrations.ts';
+import { createLessons } from '../../lambdas/routing/lessons.ts';
 import { createDynamoAnswerStore } from '../../lambdas/stores/dynamo/answer-store.ts';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
 import type { Plan } from '../../lambdas/stores/plan-store.ts';
@@ -134,6 +135,11 @@ const startProcess = (world: World): Environment => {
     calibrations: createCalibrations({
       store: { readReceipts: async () => [], writeReceipts: async () => undefined },
       clock,
+    }),
+    lessons: createLessons({
+      store: { readLessons: async () => ({}), writeLesson: async () => undefined },
+      clock,
+      log,
     }),
     replay: createReplay({ openAnswers: () => answers, meter, clock, log, keepMs: 60 * MINUTE }),
     meter,

@@ -105,7 +105,7 @@ export const withReasoningHistory = (
   request: GenerationRequest,
   { reasoningHistory }: WireTarget,
 ): GenerationRequest => {
-  if (reasoningHistory === undefined) return request;
+  if (reasoningHistory === undefined || reasoningHistory === 'reasoning') return request;
   const adapt = reasoningHistory === 'required' ? addThinking : removeThinking;
   return { ...request, turns: request.turns.map(adapt) };
 };

@@ -9,7 +9,7 @@ import type { ChoiceReader, ChoicesReader } from './choices.ts';
 import { decodeFinishReason } from './finish-reason.ts';
 import { createSum } from './sum.ts';
 import { createToolFragments } from './tool-fragments.ts';
-import { createAudioCounter, firstChoice, readUsage, withTier } from './usage.ts';
+import { createAudioCounter, firstChoice, readUsage, thinkingNameIn, withTier } from './usage.ts';
 
 type Prose = 'text' | 'thinking' | 'refusal';
 
@@ -134,7 +134,7 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
     if (!usage) countAudio(chunk);
     const tier = asString(chunk.service_tier);
     if (tier !== undefined) known.serviceTier = tier;
-    Object.assign(known, counts);
+    Object.assign(known, counts, thinkingNameIn(chunk));
     choices.read(chunk, usage);
   };
   const finish = (last?: Json) => choices.finish(withTier(usage, known.serviceTier), last);

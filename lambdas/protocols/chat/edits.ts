@@ -6,6 +6,7 @@ import { type Edit, remove, set } from '../bytes/splice.ts';
 import { encodeMaxTokens, encodeUser } from '../fit-request.ts';
 import { billingEdits, instructionEdits } from '../instructions.ts';
 import { EARLIER_THINKING } from '../profile.ts';
+import type { WireTarget } from '../protocol.ts';
 import { type Context, createEditsOf, idEdits, repairEdits } from '../request-edits.ts';
 import { fittingToolName } from '../tools/names.ts';
 import { fitsForm, followsResult, repeatsRole, withOneText } from './compat.ts';
@@ -106,12 +107,14 @@ const callEdits = (call: Json): Edit[] => [
   ...functionEdits(call, 'function'),
 ];
 
+type History = WireTarget['reasoningHistory'];
+
 /** What client libraries add to the responses that they send back, and thinking that is not this target's. */
-const addedMembers = (message: Json, isRefused: boolean): string[] => {
+const addedMembers = (message: Json, history: History): string[] => {
   const isSigned = decodeThoughts(message.reasoning_details).length > 0;
   const added = [
     ...['parsed', 'provider_specific_fields'],
-    ...(isRefused ? EARLIER_THINKING : []),
+    ...(history === 'refused' ? EARLIER_THINKING : []),
     ...(isSigned ? ['reasoning_details', 'reasoning_content'] : []),
   ];
   return [...new Set(added)].filter((name) => message[name] != null);
@@ -121,12 +124,22 @@ const CONTENT = ['tool_calls', 'function_call', 'refusal', 'audio'];
 
 const hasOther = (message: Json): boolean => CONTENT.some((name) => message[name] != null);
 
-const assistantEdits = (message: Json, isRefused: boolean): Edit[] => [
-  ...addedMembers(message, isRefused).map((name) => remove([name])),
-  ...insideEach(message, 'tool_calls', callEdits),
-  ...functionEdits(message, 'function_call'),
-  ...(message.content == null && !hasOther(message) ? [set(['content'], '')] : []),
-];
+/** Thinking by the name under which the target reads it. */
+const thinkingEdits = ({ reasoning, reasoning_content: text }: Json, history: History): Edit[] =>
+  history === 'reasoning' && asString(text) && reasoning == null
+    ? [remove(['reasoning_content']), set(['reasoning'], text)]
+    : [];
+
+const assistantEdits = (message: Json, history: History): Edit[] => {
+  const added = addedMembers(message, history);
+  return [
+    ...added.map((name) => remove([name])),
+    ...(added.includes('reasoning_content') ? [] : thinkingEdits(message, history)),
+    ...insideEach(message, 'tool_calls', callEdits),
+    ...functionEdits(message, 'function_call'),
+    ...(message.content == null && !hasOther(message) ? [set(['content'], '')] : []),
+  ];
+};
 
 /** An agent's billing line is left out; `developer` is the newer name of a role that every upstream knows. */
 const systemEdits = (message: Json): Edit[] => {
@@ -141,8 +154,8 @@ const systemEdits = (message: Json): Edit[] => {
   return role === 'developer' ? [...lines, set(['role'], 'system')] : lines;
 };
 
-const roleEdits = (message: Json, isRefused: boolean): Edit[] => {
-  if (message.role === 'assistant') return assistantEdits(message, isRefused);
+const roleEdits = (message: Json, history: History): Edit[] => {
+  if (message.role === 'assistant') return assistantEdits(message, history);
   if (isSystem(message)) return systemEdits(message);
   if (!isResult(message)) return [];
   return [
@@ -151,20 +164,20 @@ const roleEdits = (message: Json, isRefused: boolean): Edit[] => {
   ];
 };
 
-/** `isRefused`: whether the target rejects earlier thinking. `isText`: whether it takes no lists of parts. */
-const messageEdits = (received: Json, isRefused: boolean, isText: boolean): Edit[] => {
+/** `isText`: whether the target takes no lists of parts. */
+const messageEdits = (received: Json, history: History, isText: boolean): Edit[] => {
   const message = isText ? withOneText(received) : received;
   const { content } = message;
   return [
     ...(content === received.content ? [] : [set(['content'], content)]),
     ...withoutNulls(message, 'content'),
     ...insideEach(message, 'content', partEdits),
-    ...roleEdits(message, isRefused),
+    ...roleEdits(message, history),
   ];
 };
 
-const messagesEdits = mapOnce((message: Json, index, isRefused: boolean, isText: boolean) =>
-  inside(['messages', index], messageEdits(message, isRefused, isText)),
+const messagesEdits = mapOnce((message: Json, index, history: History, isText: boolean) =>
+  inside(['messages', index], messageEdits(message, history, isText)),
 );
 
 /** The edits of the messages, or of all of them as one. */
@@ -177,7 +190,7 @@ const historyEdits = (context: Context): Edit[] => {
     return repairEdits({ messages: encodeChatTurns(fitted, target) }, context, true);
   }
   return [
-    ...messagesEdits(sent, target.reasoningHistory === 'refused', isText).flat(),
+    ...messagesEdits(sent, target.reasoningHistory, isText).flat(),
     ...(fitted.instructions ? instructionEdits(messages, fitted.instructions, true) : []),
   ];
 };

@@ -50,7 +50,11 @@ const sortBlocks = ({ blocks }: Turn) => {
 };
 
 /** Undefined if no content is left, e.g. of a turn that held only thinking of another upstream. */
-const encodeAssistant = (turn: Turn, sameProtocol: boolean): Json | undefined => {
+const encodeAssistant = (
+  turn: Turn,
+  sameProtocol: boolean,
+  { reasoningHistory }: WireTarget,
+): Json | undefined => {
   const { prose, called, reasoning, refusal } = sortBlocks(turn);
   const content = contentOf(joinPieces(prose), sameProtocol);
   const isEmptyTurn = content.length === 0 && called.length === 0 && refusal === '';
@@ -64,7 +68,7 @@ const encodeAssistant = (turn: Turn, sameProtocol: boolean): Json | undefined =>
     ...fields,
     role: 'assistant',
     content: content.length === 0 && mayLackContent ? null : content,
-    reasoning_content: reasoning || undefined,
+    [reasoningHistory === 'reasoning' ? 'reasoning' : 'reasoning_content']: reasoning || undefined,
     refusal: refusal || undefined,
     tool_calls: calls.length > 0 ? calls.map(encodeToolCall) : undefined,
     function_call: functionCall && encodeFunctionCall(functionCall),
@@ -145,14 +149,18 @@ const encodeResults = (run: Turn[]): Json[] => {
 const ENCODE = { assistant: encodeAssistant, user: encodeUser, system: encodeSystem };
 
 /** Consecutive turns of one role. */
-const encodeRun = (run: Run, position: number, sameProtocol: boolean): Json[] => {
+const encodeRun = (
+  run: Run,
+  position: number,
+  { target, sameProtocol }: { target: WireTarget; sameProtocol: boolean },
+): Json[] => {
   const [{ role }] = run;
   const messages = role === 'user' ? encodeResults(run) : [];
   // Many upstreams accept only one leading system message.
   const isJoined = role === 'system' && position === 0 && !sameProtocol;
   const turns = isJoined ? [{ role, blocks: run.flatMap(({ blocks }) => blocks) }] : run;
   for (const turn of turns) {
-    const message = ENCODE[role](turn, sameProtocol);
+    const message = ENCODE[role](turn, sameProtocol, target);
     if (message) messages.push(message);
   }
   return messages;
@@ -177,7 +185,9 @@ export const encodeTurns = (request: GenerationRequest, target: WireTarget): Jso
   const sameProtocol = extras.protocol === 'chat';
   const ordered = sameProtocol ? turns : resultsFirst(turns);
   const runs = runsOf(ordered, (last, next) => last.role === next.role);
-  const messages = runs.flatMap((run, position) => encodeRun(run, position, sameProtocol));
+  const messages = runs.flatMap((run, position) =>
+    encodeRun(run, position, { target, sameProtocol }),
+  );
   const isSpoken = turns.some(({ role }) => role !== 'system');
   const isLost = isSpoken && messages.every(({ role }) => role === 'system');
   if (!sameProtocol && (messages.length === 0 || isLost)) throw noContent();

@@ -70,6 +70,13 @@ export const readUsage = (chunk: Json): Usage | undefined =>
   decodeUsage(firstChoice(chunk)?.usage) ??
   decodeUsage(asRecord(chunk.x_groq)?.usage);
 
+/** The name of thinking in a chunk or response, as vLLM and Ollama name it; undefined if it is that of the others. */
+export const thinkingNameIn = (wire: Json): Pick<Usage, 'thinkingName'> | undefined => {
+  const choice = firstChoice(wire);
+  const { reasoning, reasoning_content: text } = asRecord(choice?.delta ?? choice?.message) ?? {};
+  return asString(reasoning) && !asString(text) ? { thinkingName: 'reasoning' } : undefined;
+};
+
 /** The counts with the tier that a response, or any of its chunks, states. */
 export const withTier = (usage: Usage | undefined, tier: unknown): Usage | undefined =>
   usage && typeof tier === 'string' ? { ...usage, serviceTier: tier } : usage;
@@ -95,8 +102,10 @@ export const createAudioCounter = (known: Partial<Usage>) => {
 };
 
 /** The counts of a whole response. */
-export const usageIn = (response: Json): Usage | undefined =>
-  withTier(readUsage(response), response.service_tier);
+export const usageIn = (response: Json): Usage | undefined => {
+  const usage = withTier(readUsage(response), response.service_tier);
+  return usage && { ...usage, ...thinkingNameIn(response) };
+};
 
 const detailsOf = (details: Json): Json | undefined => {
   const present = omitUndefined(details);

@@ -1,4 +1,5 @@
-import { secondsAsked, secondsIn } from '../../support/retry-after.ts';
+import { secondsIn } from '../../support/duration.ts';
+import { secondsAsked } from '../../support/retry-after.ts';
 import { asArray, asNumber, asRecord, asString, type Json } from '../bytes/json.ts';
 import {
   exceedsLimitAlone,

@@ -82,7 +82,7 @@ const target: fc.Arbitrary<WireTarget> = fc
       billingLine: fc.constant(false),
       turns: fc.constant('alternating' as const),
       toolCallIds: fc.constantFrom('short' as const, 'limited' as const),
-      reasoningHistory: fc.constantFrom('required' as const, 'refused' as const),
+      reasoningHistory: fc.constantFrom(...(['required', 'refused', 'reasoning'] as const)),
       maxTokensField: fc.constantFrom('max_tokens' as const, 'max_completion_tokens' as const),
       headers: fc.constant({}),
     },
