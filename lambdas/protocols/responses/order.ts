@@ -1,3 +1,4 @@
+import { omitUndefined } from '../../support/objects.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
 import { ITEM_TEXTS, type ItemText, withText } from './response.ts';
@@ -40,13 +41,14 @@ const unannounced = (type: string, { item_id: id }: Json): Json | undefined => {
 const wholeIn = ({ text, refusal, arguments: called, input }: Json): string =>
   asString(text) ?? asString(refusal) ?? asString(called) ?? asString(input) ?? '';
 
-/** An item before its text. */
+/** An item before its text, which vLLM states with the item and again in deltas. */
 const begunAs = (item: Json): Json => {
   const { type, status } = item;
   const going = status === undefined ? {} : { status: 'in_progress' };
   if (type === 'message') return { ...item, ...going, content: [] };
   if (type === 'reasoning') return { ...item, ...going, summary: [] };
-  return type === 'function_call' ? { ...item, ...going, arguments: '' } : { ...item, ...going };
+  const { member } = ITEM_TEXTS[String(type)] ?? {};
+  return { ...item, ...going, ...(member !== undefined && { [member]: '' }) };
 };
 
 /**
@@ -95,6 +97,12 @@ const withOwnId = (event: Json, own: unknown): Json => {
   return id === undefined || id === own ? event : { ...event, item_id: own };
 };
 
+/** The beginning of an item, before its text. */
+const withoutText = (event: Json): Json => {
+  const item = asRecord(event.item);
+  return item && textOf(item) ? { ...event, item: begunAs(item) } : event;
+};
+
 /** Ollama begins a call at the index of a text before it. */
 const withPlace = (event: Json, place: number): Json =>
   event.output_index === place ? event : { ...event, output_index: place };
@@ -105,9 +113,11 @@ const statedItems = (sent: Json, ended: Json[], said: string | undefined): Json[
   // Ollama's end has the texts behind the calls.
   if (stated.some(({ type }, index) => type !== (ended[index]?.type ?? type))) return ended;
   return stated.map((item, index) => {
-    const { [index]: own = { id: item.id } } = ended;
+    const { [index]: own = item } = ended;
     const text = index === ended.length ? said : textOf(own);
-    return withParts(own.id === item.id ? item : { ...item, id: own.id }, text);
+    const { id, call_id } = own;
+    const isSame = id === item.id && call_id === item.call_id;
+    return withParts(isSame ? item : { ...item, ...omitUndefined({ id, call_id }) }, text);
   });
 };
 
@@ -236,10 +246,14 @@ export const createOrder = () => {
       : { ...event, response: { ...sent, status, output: isSame ? items : output } };
   };
 
+  const named = (type: string, event: Json): Json => {
+    if (type === ADDED) return isNumbered ? withoutText(event) : event;
+    return open && isOf(open, event, ids) ? withOwnId(event, open.item.id) : event;
+  };
+
   /** The event as clients read it, which begins an item, ends the open one, or is inside of it. */
   const take = (type: string, received: Json): Json => {
-    const isOwn = type !== ADDED && open && isOf(open, received, ids);
-    const event = withItemParts(isOwn ? withOwnId(received, open?.item.id) : received, open?.text);
+    const event = withItemParts(named(type, received), open?.text);
     const item = asRecord(event.item) ?? {};
     if (type === ADDED) add(event.output_index, item);
     const place = output.length;
