@@ -85,7 +85,7 @@ describe('a value of 4 MB', () => {
       'as the type of an item',
       '/v1/responses',
       { input: [{ type: LONG }] },
-      "input.0.type: items of the type 'y",
+      "The model 'vendor/model' does not support 'y",
     ],
     [
       'as the tool of a choice',
