@@ -151,6 +151,8 @@ const Word = z.string().check(z.regex(/^[\w.$-]{1,80}$/, 'must be a name of 1 to
 /** Members that a target has itself, or by its profile. */
 export const DIALECT = {
   maxTokensField: z.optional(z.enum(['max_tokens', 'max_completion_tokens'])),
+  /** On responses, `common`: it knows messages, reasoning, calls and their outputs only. */
+  items: z.optional(z.enum(['common'])),
   /** On chat: the upstream rejects (`refused`) or requires `reasoning_content` in earlier responses, or reads it as `reasoning`. */
   reasoningHistory: z.optional(z.enum(['required', 'refused', 'reasoning'])),
   /** On chat: the upstream accepts only tool-call ids of nine letters and digits, as Mistral, or of 40 characters, as OpenAI. */

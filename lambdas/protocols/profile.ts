@@ -58,6 +58,8 @@ export type Profile = {
   systemTurns?: 'leading' | 'none' | undefined;
   /** On chat, `alternating`: the upstream accepts no two turns of one role in a row, and the user's not right after a result. */
   turns?: 'alternating' | undefined;
+  /** On responses, `common`: of the input it knows messages, reasoning, calls and their outputs, in the vendor's order. */
+  items?: 'common' | undefined;
   /** On responses: whether the provider may store responses, as it does unless the request rejects it. @default false */
   store?: boolean | undefined;
   /** On messages: whether an agent's billing line is sent; all but its vendor read it as a part of the prompt, or reject it. @default true */

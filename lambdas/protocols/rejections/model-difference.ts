@@ -22,6 +22,7 @@ export type ModelDifference =
     }
   | { member: 'metadata'; is: 'stored' }
   | { member: 'content'; is: 'text' }
+  | { member: 'items'; is: 'common' }
   | { member: 'systemTurns'; is: 'leading' | 'none' }
   | { member: 'turns'; is: 'alternating' }
   | { member: 'toolCallIds'; is: 'short' | 'limited' }

@@ -135,6 +135,11 @@ const RULES: Rule[] = [
     /roles must alternate|unexpected role user after role tool/,
     () => ({ member: 'turns', is: 'alternating' }),
   ],
+  // Of Ollama and of servers that check as OpenAI does; the router has checked that each call has an output.
+  [
+    /unknown input item type\b|invalid input type \w{1,40} at index|invalid value: (?:additional_tools|agent_message|custom_tool_call)\b|no tool output found for \w{1,20} (?:tool )?call/,
+    () => ({ member: 'items', is: 'common' }),
+  ],
   // The rest quotes the id.
   [/tool call id was\b/, () => ({ member: 'toolCallIds', is: 'short' })],
   [

@@ -1,11 +1,14 @@
 import { insideEach, setMembers } from '../bytes/edits.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
+import type { Block } from '../generation.ts';
 import type { WireTarget } from '../protocol.ts';
 import { type Context, createEditsOf, idEdits } from '../request-edits.ts';
 import { ownSignature } from '../thinking/origin.ts';
 import { openThinking } from '../thinking/sealed.ts';
 import { fitSchema } from '../tools/schemas.ts';
+import { resultsFirst } from '../turn-runs.ts';
+import { encodeInput } from './encode-items.ts';
 import { fitTo, instructionItems, mayReason, SEALED } from './encode-request.ts';
 
 // --- fields at the top level ---
@@ -50,13 +53,34 @@ const toolEdits = (holder: Json, target: WireTarget): Edit[] =>
     return schema ? setMembers(tool, { parameters: fitSchema(schema, target) }) : [];
   });
 
-const tools = ({ received, request, fitted, target }: Context): Edit[] => [
-  ...(target.schemaWithout ? toolEdits(received, target) : []),
-  // A choice that must not force a tool is asked for in words.
-  ...(fitted.toolChoice === request.toolChoice
-    ? []
-    : [set(['tool_choice', ...(fitted.toolChoice ? ['mode'] : [])], 'auto')]),
-];
+const isNative = ({ type }: Block): boolean => type === 'native';
+
+/**
+ * Whether the conversation is written again, for a provider that knows the common items only. A compacted one, or an item of a
+ * type to come, has no other form.
+ */
+const isRewritten = ({ request: { turns }, target }: Context): boolean =>
+  target.items === 'common' && !turns.some(({ blocks }) => blocks.some(isNative));
+
+/** The tools that items of the conversation add. */
+const addedTools = ({ input }: Json): unknown[] =>
+  asArray(input).flatMap((item) => {
+    const { type, tools: added } = asRecord(item) ?? {};
+    return type === 'additional_tools' ? asArray(added) : [];
+  });
+
+const tools = (context: Context): Edit[] => {
+  const { received, request, fitted, target } = context;
+  const added = isRewritten(context) ? addedTools(received) : [];
+  return [
+    ...(added.length > 0 ? [set(['tools'], [...asArray(received.tools), ...added])] : []),
+    ...(added.length === 0 && target.schemaWithout ? toolEdits(received, target) : []),
+    // A choice that must not force a tool is asked for in words.
+    ...(fitted.toolChoice === request.toolChoice
+      ? []
+      : [set(['tool_choice', ...(fitted.toolChoice ? ['mode'] : [])], 'auto')]),
+  ];
+};
 
 // --- the conversation ---
 
@@ -89,6 +113,12 @@ const itemEdits = (item: Json, context: Context): Edit[] => {
 const input = (context: Context): Edit[] => {
   const { received, fitted } = context;
   const added = instructionItems(fitted);
+  if (isRewritten(context) && typeof received.input !== 'string') {
+    // Instructions are the first of the turns.
+    const turns = resultsFirst(fitted.turns);
+    const items = [...encodeInput({ ...fitted, turns }), ...added];
+    return [...without(received, 'instructions'), set(['input'], items)];
+  }
   if (typeof received.input === 'string') {
     const said = { role: 'user', content: received.input };
     return added.length === 0 ? [] : [set(['input'], [said, ...added])];

@@ -46,7 +46,7 @@ const TOUCHED = {
   responses: [
     ...['model', 'stream', 'store', 'include', 'max_output_tokens', 'temperature', 'top_p'],
     ...['parallel_tool_calls', 'reasoning', 'tools', 'tool_choice', 'input', 'prompt_cache_key'],
-    ...['user', 'text'],
+    ...['user', 'text', 'instructions'],
   ],
 };
 const ORIGIN = 'aaaaaaaaaaaa';
@@ -79,6 +79,7 @@ const target: fc.Arbitrary<WireTarget> = fc
       ),
       effort: fc.constantFrom([], ['low', 'medium']),
       systemTurns: fc.constantFrom('leading' as const, 'none' as const),
+      items: fc.constant('common' as const),
       billingLine: fc.constant(false),
       turns: fc.constant('alternating' as const),
       toolCallIds: fc.constantFrom('short' as const, 'limited' as const),
