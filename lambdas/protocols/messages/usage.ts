@@ -73,9 +73,20 @@ export const readMessageUsage = (message: Json | undefined): WireUsage => {
   };
 };
 
+/** Whether an event counts no prompt. Where the vendor only summed up a conversation, that is its count. */
+const lacksPrompt = (usage: WireUsage): boolean => {
+  const { inputTokens = 0, cacheReadTokens = 0, cacheWriteTokens = 0, billing } = usage;
+  return inputTokens + cacheReadTokens + cacheWriteTokens === 0 && !billing?.compactions;
+};
+
+const promptOf = ({ outputTokens: _, reasoningTokens: __, ...prompt }: WireUsage): WireUsage =>
+  prompt;
+
+/** Some gateways end with zeros for the prompt that they counted at the start. */
 export const mergeUsage = (earlier: WireUsage, later: WireUsage): WireUsage => ({
   ...earlier,
   ...later,
+  ...(lacksPrompt(later) && promptOf(earlier)),
   billing: { ...earlier.billing, ...later.billing },
 });
 

@@ -81,6 +81,12 @@ const messagesPlaces: Record<string, (usage: Json) => Event[]> = {
   }) => message({ ...usage, output_tokens: 1 }, { output_tokens, output_tokens_details }),
   'at the end': (usage) => message({ input_tokens: 0, output_tokens: 0 }, usage),
   'in both places': (usage) => message({ ...usage, output_tokens: 1 }, usage),
+  'at the start, with zeros for the prompt at the end': (usage) => {
+    const { output_tokens, output_tokens_details } = usage;
+    const none = asMessages({ input: 0, read: 0, written: 0, output: 0, thinking: 0 });
+    const written = { ...none, output_tokens, output_tokens_details };
+    return message({ ...usage, output_tokens: 1 }, written);
+  },
 };
 
 const message = (first: Json, last: Json): Event[] => [
