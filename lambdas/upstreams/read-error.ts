@@ -32,12 +32,21 @@ const ownWords = (words: string | undefined, { request }: Confidential): string 
 /** Returns the error with what the upstream sent about it inside a 200 response; any other unchanged. */
 export const readSentError = (
   error: unknown,
-  { credentialVersion, confidential }: { credentialVersion: string; confidential(): Confidential },
+  {
+    clock,
+    credentialVersion,
+    confidential,
+  }: Pick<ErrorContext, 'clock' | 'credentialVersion'> & { confidential(): Confidential },
 ): unknown => {
   if (!(error instanceof UpstreamError) || error.sent === undefined) return error;
   // The last message of a stream without an end is its reason if it has an error's text, as FastAPI's `detail`.
   if (error.kind === 'truncated' && readTexts(error.sent).messages.length === 0) return error;
-  const { words, paths = [], kind = error.kind, ...meaning } = interpretSentError(error.sent);
+  const {
+    words,
+    paths = [],
+    kind = error.kind,
+    ...meaning
+  } = interpretSentError(error.sent, clock.now());
   return new UpstreamError(kind, error.message, {
     ...meaning,
     credentialVersion,
@@ -97,7 +106,7 @@ export const readError = async (
   }
   const body = await readShortBody(chunks, clock);
   const status = stated === 500 && TEMPLATE.test(body) ? 400 : stated;
-  const { words, param, paths, ...meaning } = interpretErrorBody(status, body);
+  const { words, param, paths, ...meaning } = interpretErrorBody(status, body, clock.now());
   const isNamed = param === undefined || words?.includes(param);
   return new UpstreamError(meaning.kind, `the upstream returned ${stated}`, {
     status,

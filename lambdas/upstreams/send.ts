@@ -229,7 +229,8 @@ export const createSend = ({ role, clock }: { role: RoleSigner; clock: Clock }) 
         onContent: cancelWait,
         complete: sent.complete,
         close,
-        errorOf: (error) => sent.errorOf(readSentError(error, { credentialVersion, confidential })),
+        errorOf: (error) =>
+          sent.errorOf(readSentError(error, { clock, credentialVersion, confidential })),
         clock,
       });
     } catch (error) {

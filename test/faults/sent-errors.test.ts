@@ -52,6 +52,9 @@ const busy = (message: object, after = '10'): Stated => ({ message, status: 503,
 const messagesError = (type: string) => ({ type: 'error', error: { type, message: WORDS } });
 const RETRY_INFO = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '22s' };
 const again = { type: 'tokens', message: `${WORDS}. Please try again in 6.5s.` };
+const NOW = Date.UTC(2026, 10, 21, 12);
+const ofOpenRouter = (metadata: object, after: string) =>
+  busy({ error: { code: 429, message: WORDS, metadata } }, after);
 const inWords = (wait: string, after: string) =>
   busy({ error: { code: 'rate_limit_exceeded', message: `${WORDS}. ${wait}` } }, after);
 const STATED: Record<string, Stated> = {
@@ -63,6 +66,14 @@ const STATED: Record<string, Stated> = {
   'rate limit of Gemini in words': inWords('Please retry in 22.1s.', '23'),
   'rate limit of GitHub, in words': inWords('Please wait 45 seconds before retrying.', '45'),
   'rate limit in words without a time': inWords('Please wait 3 more turns.', '10'),
+  "OpenRouter's own limit": ofOpenRouter(
+    { headers: { 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': String(NOW + 42_000) } },
+    '42',
+  ),
+  'limit behind OpenRouter': ofOpenRouter(
+    { raw: JSON.stringify({ error: { message: WORDS } }), retry_after_seconds: 31 },
+    '31',
+  ),
   'used-up window of a plan': busy(
     { error: { type: 'rate_limit_error', message: WORDS, resets_in_seconds: 35 } },
     '35',
@@ -177,7 +188,7 @@ beforeAll(async () => {
     ),
     ...stated.flatMap(({ protocol, model }) => aloneAndWithNext(upstream.url, model, protocol)),
   ];
-  const clock = createCountingClock(Date.UTC(2026, 10, 21, 12));
+  const clock = createCountingClock(NOW);
   fleet = await startFleet({ models, clock, secret: CANARIES.upstreamKey });
 });
 afterAll(async () => {

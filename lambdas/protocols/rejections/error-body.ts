@@ -1,6 +1,4 @@
-import { secondsIn } from '../../support/duration.ts';
-import { secondsAsked } from '../../support/retry-after.ts';
-import { asArray, asNumber, asRecord, asString, type Json } from '../bytes/json.ts';
+import { asRecord, asString, type Json } from '../bytes/json.ts';
 import {
   exceedsLimitAlone,
   isAboutInput,
@@ -19,6 +17,7 @@ import {
   readTexts,
 } from './provider-text.ts';
 import type { Overflow } from './upstream-error.ts';
+import { waitIn } from './wait.ts';
 
 /** What an upstream's 4xx body means, in the router's words. */
 export type ErrorMeaning = {
@@ -84,24 +83,7 @@ const withoutRecord = (status: number): ErrorMeaning => {
   return { kind, paths: [], isAboutInput: false, words: undefined };
 };
 
-/** Seconds, next to an error's message: ChatGPT's plans, OpenRouter, and gateways. */
-const WAITS = ['resets_in_seconds', 'retry_after_seconds', 'retry_after'];
-
-/** How long a body asks to wait: `22.1s` of Google's `RetryInfo`, a number of seconds, or in words. */
-const retryAfterIn = (record: Json, [message = '']: string[]): number | undefined => {
-  const error = asRecord(record.error) ?? record;
-  const delays = asArray(error.details).map((detail) => asString(asRecord(detail)?.retryDelay));
-  const numbers = [error, asRecord(error.metadata)].flatMap((holder) =>
-    WAITS.map((name) => asNumber(holder?.[name])),
-  );
-  return [
-    ...delays.map((delay) => secondsIn(delay ?? '')),
-    ...numbers.filter((seconds) => seconds !== undefined && seconds >= 0),
-    secondsAsked(message),
-  ].find((seconds) => seconds !== undefined);
-};
-
-const interpret = (status: number, record: Json): ErrorMeaning => {
+const interpret = (status: number, record: Json, now: number): ErrorMeaning => {
   const texts = readTexts(record);
   const [message = texts.codes[0]] = texts.messages;
   const words = message && innerWords(message);
@@ -113,16 +95,16 @@ const interpret = (status: number, record: Json): ErrorMeaning => {
     kind: kindOf(status, texts),
     paths: rejectedPaths(innermost(record)),
     isAboutInput: isAboutInput(texts) || (status === RATE_LIMITED && exceedsLimitAlone(texts)),
-    retryAfterSeconds: retryAfterIn(innermost(record), texts.messages),
+    retryAfterSeconds: waitIn(record, texts.messages, now),
     param: asString(asRecord(innermost(record).error)?.param),
     words,
   };
 };
 
 /** Interprets an upstream's error body by its message and code fields. A body that is not JSON has none. */
-export const interpretErrorBody = (status: number, body: string): ErrorMeaning => {
+export const interpretErrorBody = (status: number, body: string, now: number): ErrorMeaning => {
   const record = readRecord(body);
-  return record ? interpret(status, record) : withoutRecord(status);
+  return record ? interpret(status, record, now) : withoutRecord(status);
 };
 
 /**
@@ -189,9 +171,10 @@ const statedStatus = (sent: Json): number | undefined => {
  */
 export const interpretSentError = (
   sent: Json,
+  now: number,
 ): Partial<ErrorMeaning> & Pick<ErrorMeaning, 'words'> & { status?: number } => {
   const status = statedStatus(sent);
-  if (status !== undefined) return { status, ...interpret(status, sent) };
+  if (status !== undefined) return { status, ...interpret(status, sent, now) };
   const { messages, codes } = readTexts(sent);
   return { words: messages[0] ?? codes[0] };
 };

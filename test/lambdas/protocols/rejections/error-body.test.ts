@@ -24,8 +24,8 @@ test.each([
   `{"detail":[{"loc":["body",${'['.repeat(30_000)}${']'.repeat(30_000)}],"msg":"x"}]}`,
   '{"error":{"code":{"toString":1,"valueOf":1},"message":"x"}}',
 ])('an error body whose members cannot be written as text is read: %.40s', (body) => {
-  expect(interpretErrorBody(400, body).kind).toBe('status');
-  expect(() => interpretSentError(JSON.parse(body))).not.toThrow();
+  expect(interpretErrorBody(400, body, 0).kind).toBe('status');
+  expect(() => interpretSentError(JSON.parse(body), 0)).not.toThrow();
 });
 
 test.each(['constructor', '__proto__'])(
@@ -40,7 +40,7 @@ test.each(['constructor', '__proto__'])(
 
 describe('a refusal by an upstream', () => {
   test.each(bodies)('$name', ({ name, body }) => {
-    const { kind } = interpretErrorBody(400, body);
+    const { kind } = interpretErrorBody(400, body, 0);
     expect(kind === 'context-overflow').toBe(name.startsWith('overflow-'));
   });
 
@@ -59,7 +59,7 @@ describe('a refusal by an upstream', () => {
     (vendor, tokens, most) => {
       const { body = '' } = bodies.find(({ name }) => name === `overflow-${vendor}.json`) ?? {};
       const refusal = { kind: 'context-overflow', overflow: { tokens, most } };
-      expect(interpretErrorBody(400, body)).toMatchObject(refusal);
+      expect(interpretErrorBody(400, body, 0)).toMatchObject(refusal);
     },
   );
 
@@ -75,13 +75,13 @@ describe('a refusal by an upstream', () => {
     ['empty', []],
   ])("an upstream's error body names the rejected parameters: %s", (name, fields) => {
     const { body = '' } = bodies.find((each) => each.name === `other-${name}.json`) ?? {};
-    expect(interpretErrorBody(400, body)).toMatchObject({ kind: 'status', paths: fields });
+    expect(interpretErrorBody(400, body, 0)).toMatchObject({ kind: 'status', paths: fields });
   });
 
   test('implausible token counts in an error body are ignored', () => {
     const message = 'maximum context length is 5 tokens, you requested 3 tokens';
     const body = JSON.stringify({ error: { message } });
-    expect(interpretErrorBody(400, body)).toMatchObject({
+    expect(interpretErrorBody(400, body, 0)).toMatchObject({
       kind: 'context-overflow',
       overflow: undefined,
     });
@@ -100,11 +100,11 @@ describe('an error that echoes the request', () => {
     { error: { message: `unexpected token at \`${PROMPT}\`` } },
     PROMPT,
   ])('an error that echoes the prompt is not taken for a context overflow: %j', (body) => {
-    expect(interpretErrorBody(400, JSON.stringify(body)).kind).toBe('status');
+    expect(interpretErrorBody(400, JSON.stringify(body), 0).kind).toBe('status');
   });
 
   test('an error in plain text is not taken for a context overflow', () => {
-    expect(interpretErrorBody(400, PROMPT)).toMatchObject({ kind: 'status', words: undefined });
+    expect(interpretErrorBody(400, PROMPT, 0)).toMatchObject({ kind: 'status', words: undefined });
   });
 });
 

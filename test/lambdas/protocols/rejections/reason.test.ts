@@ -10,7 +10,7 @@ describe('the clean reason of a published provider error', () => {
   test.each(PROVIDER_ERRORS.map((error) => [error.id, error] as const))(
     'the reason of %s is its message without private parts',
     (_, error) => {
-      const { kind, words } = interpretErrorBody(error.status, textOf(error));
+      const { kind, words } = interpretErrorBody(error.status, textOf(error), 0);
       const reason = words === undefined ? undefined : cleanReason(words, NOTHING);
       expect({ kind, reason: reason ?? null }).toEqual({ kind: error.kind, reason: error.reason });
     },
@@ -20,7 +20,7 @@ describe('the clean reason of a published provider error', () => {
 test("the reason of a gateway that quotes its provider's error as JSON is the provider's", () => {
   const inner = JSON.stringify({ detail: { error: { message: 'The city is unknown.' } } });
   const body = JSON.stringify({ detail: `Invalid request: Invalid request: ${inner}` });
-  expect(interpretErrorBody(400, body).words).toBe('The city is unknown.');
+  expect(interpretErrorBody(400, body, 0).words).toBe('The city is unknown.');
 });
 
 const PROMPT = 'The quarterly figures of Acme\nare confidential: revenue fell by 12 %.\n\nSay why.';
@@ -156,7 +156,7 @@ describe('hostile error texts', () => {
     ['a message of colons', ':'.repeat(64_000), 'b'],
   ])('a reason from %s has at most 200 characters', (_, words, part) => {
     const request = { content: part.repeat(Math.ceil(5_000_000 / part.length)) };
-    interpretErrorBody(400, JSON.stringify({ error: { message: words } }));
+    interpretErrorBody(400, JSON.stringify({ error: { message: words } }), 0);
     // A quadratic search of 64,000 characters in 5 MB would exceed the time limit of a test.
     const reason = cleanReason(words, { ...NOTHING, request }) ?? '';
     expect(reason.length).toBeLessThanOrEqual(200);
