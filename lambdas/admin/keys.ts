@@ -113,6 +113,9 @@ export const keyHandlers = (parts: OperationParts) => {
     const { overlap, expires_at: expiresAt } = input;
     requireFuture(expiresAt, clock.now());
     const found = await requireKey(lifecycle, { projectId: project, keyId });
+    const unusable = conflict(`Key '${keyId}' is paused, revoked or expired.`);
+    // Before its successor is admitted, which would take the place of the next one for a minute.
+    if (statusAt(found, clock.now()) !== 'active') throw unusable;
     const successorId = newKeyId();
     await admitKey({
       ...{ projectId: project, planId: found.planId, keyId: successorId },
@@ -124,7 +127,7 @@ export const keyHandlers = (parts: OperationParts) => {
       successorId,
       ...omitUndefined({ expiresAt }),
     });
-    if (!rotated) throw conflict(`Key '${keyId}' is paused, revoked or expired.`);
+    if (!rotated) throw unusable;
     const { key, old, record, isOldKeyEnded } = rotated;
     const replaced = { replaces: keyId, overlap, old_key_ended: isOldKeyEnded };
     const before = auditedKey(old, clock.now());

@@ -63,6 +63,15 @@ describe('the number of keys of a project', () => {
     expect((await rotate()).status).toBe(409);
   });
 
+  test('a paused key whose rotation was denied is rotated once it is resumed, in a project without room too', async () => {
+    await admin.post('/admin/projects', { id: 'paused', max_keys: 1 });
+    const { body } = await admin.post(keysOf('paused'), { plan: 'small' });
+    const change = (name: string) =>
+      admin.post(`${keysOf('paused')}/${idOf(body)}/${name}`, {}).then(({ status }) => status);
+    expect([await change('pause'), await change('rotate')]).toEqual([200, 409]);
+    expect([await change('resume'), await change('rotate')]).toEqual([200, 201]);
+  });
+
   test('of three rotations of a key at the same moment in a project without room one gets a successor', async () => {
     await admin.post('/admin/projects', { id: 'turning', max_keys: 1 });
     const { body } = await admin.post(keysOf('turning'), { plan: 'small' });
