@@ -3,6 +3,7 @@ export { marksOf, withMarksFor } from './cache/fit-marks.ts';
 export { decodeBorrowed } from './chat/borrowed-blocks.ts';
 export { createSeveralChoices } from './chat/choices.ts';
 export { isDefault, lossesBeyond, lostThinking } from './ledger/ledger.ts';
+export { decodeAsText, spokenReference } from './messages/blocks-as-text.ts';
 export { clientTool } from './messages/client-tools.ts';
 export { closedSchema } from './messages/closed-schema.ts';
 export { lostEdits, lostSettings, reminderEdits } from './messages/losses.ts';

@@ -119,8 +119,12 @@ export const REQUEST_HINTS = [
   'summary',
   /** Only where it is 1. */
   'n',
+  /** On messages, and of a call in the history. */
+  ...['context_management', 'diagnostics', 'speed', 'caller'],
 ] as const;
-export const HINTS = [...TOOL_HINTS, ...REQUEST_HINTS];
+/** Replaced by words: the schema of a response, and the names of tools that are loaded. */
+const SPOKEN_HINTS = ['output_format', 'tool_reference'] as const;
+export const HINTS = [...TOOL_HINTS, ...REQUEST_HINTS, ...SPOKEN_HINTS, 'metadata' as const];
 
 /** How servers of chat name the thinking of an earlier response. */
 export const EARLIER_THINKING = ['reasoning_content', 'reasoning', 'reasoning_details'];

@@ -57,6 +57,10 @@ const isEffortInvented = ({ reasoning }: GenerationRequest): boolean =>
 const isOfCallersMarks = ({ member }: ModelDifference, request: GenerationRequest): boolean =>
   member === 'marks' && hasMarks(request);
 
+/** Those of the caller that were sent. */
+const betasOf = ({ request: { betas = [] }, target: { profile } }: UpstreamCall): string[] =>
+  betas.filter((beta) => profile?.betasWithout?.includes(beta) !== true);
+
 /**
  * The form that a rejection leaves; undefined if it names no difference. If that form was rejected, too, it is the one
  * before the last, again.
@@ -66,7 +70,8 @@ const nextForm = (form: Form, error: unknown): Form | undefined => {
   const { request } = form.first;
   if (!difference || isEffortInvented(request)) return undefined;
   if (isOfCallersMarks(difference, request)) return undefined;
-  const named = [...form.named, narrowed(difference, thinksAt(request))];
+  const sent = { isThinking: thinksAt(request), betas: betasOf(form.call) };
+  const named = [...form.named, narrowed(difference, sent)];
   const call = heal(form.first, named);
   const rejected = [...form.rejected, { call: form.call, sent: sentBy(form.call) }];
   const next = sentBy(call);

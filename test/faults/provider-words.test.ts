@@ -98,6 +98,31 @@ const FORCED = { tools, tool_choice: 'required' };
 const CAP = { max_tokens: undefined, max_completion_tokens: 50 };
 const OTHER_CAP = { max_tokens: 50, max_completion_tokens: undefined };
 
+const calledLoop = (content: object[], more = {}) => [
+  { role: 'user', content: 'a' },
+  {
+    role: 'assistant',
+    content: [{ type: 'tool_use', id: 'toolu_a', name: 'f', input: {}, ...more }],
+  },
+  { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_a', content }] },
+];
+const LATER_SYSTEM = {
+  isRejected: hasText('"role":"system"'),
+  protocol: 'messages',
+  fields: {
+    messages: [
+      { role: 'user', content: 'a' },
+      { role: 'system', content: 'b' },
+    ],
+  },
+  sent: {
+    messages: [
+      { role: 'user', content: 'a' },
+      { role: 'user', content: '<system-reminder>\nb\n</system-reminder>' },
+    ],
+  },
+} as const;
+
 const ROWS: Record<string, Row> = {
   "OpenAI's, of a temperature": {
     words:
@@ -836,6 +861,95 @@ const ROWS: Record<string, Row> = {
     isRejected: has('max_completion_tokens'),
     fields: CAP,
     sent: OTHER_CAP,
+  },
+  "Bedrock's, of a beta that it does not name": {
+    words: 'invalid beta flag',
+    isRejected: ({ headers }) => String(headers['anthropic-beta']).includes('claude-code'),
+    protocol: 'messages',
+    headers: { 'anthropic-beta': 'claude-code-20250219, interleaved-thinking-2025-05-14' },
+    fields: {},
+    sent: {},
+    dropped: 'anthropic-beta',
+  },
+  "Vertex', of edits of the conversation": {
+    words: 'context_management: Extra inputs are not permitted',
+    isRejected: has('context_management'),
+    protocol: 'messages',
+    headers: { 'anthropic-beta': 'context-management-2025-06-27' },
+    fields: { context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] } },
+    sent: { context_management: undefined },
+    dropped: 'context_management',
+  },
+  "Bedrock's, of the schema of a response": {
+    words: 'output_config.format: Extra inputs are not permitted',
+    isRejected: hasText('json_schema'),
+    protocol: 'messages',
+    fields: { output_config: { format: { type: 'json_schema', schema: { type: 'object' } } } },
+    sent: {
+      output_config: undefined,
+      messages: [
+        {
+          role: 'user',
+          content: [
+            textPart('hi'),
+            textPart(
+              '<system-reminder>\nReply with JSON that fits this JSON Schema, and with nothing else:\n{"type":"object"}\n</system-reminder>',
+            ),
+          ],
+        },
+      ],
+    },
+    dropped: 'output_config.format',
+  },
+  "Vertex', of who called a tool in the history": {
+    words: 'messages.1.content.0.tool_use.caller: Extra inputs are not permitted',
+    isRejected: hasText('"caller"'),
+    protocol: 'messages',
+    fields: { messages: calledLoop([textPart('b')], { caller: { type: 'direct' } }) },
+    sent: { messages: calledLoop([textPart('b')]) },
+    dropped: 'messages[].content[].caller',
+  },
+  "Moonshot's, of a tool that a result loads": {
+    words:
+      'failed to convert tool result content: unsupported content type in ContentBlockParamUnion: tool_reference',
+    isRejected: hasText('"tool_reference"'),
+    protocol: 'messages',
+    fields: { messages: calledLoop([{ type: 'tool_reference', tool_name: 'g' }]) },
+    sent: { messages: calledLoop([textPart("The tool 'g' is available.")]) },
+  },
+  "Moonshot's, of a model that always thinks": {
+    words: 'invalid thinking: only type=enabled is allowed for this model',
+    isRejected: hasText('"disabled"'),
+    protocol: 'messages',
+    fields: { thinking: { type: 'disabled' } },
+    sent: { thinking: undefined },
+    dropped: 'thinking',
+  },
+  "DeepSeek's, of an agent's id of its user": {
+    words:
+      "Invalid 'user_id': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
+    isRejected: hasText('device'),
+    protocol: 'messages',
+    fields: { metadata: { user_id: '{"device_id":"a"}' } },
+    sent: { metadata: undefined },
+    dropped: 'metadata',
+  },
+  "DeepSeek's, of a system turn": {
+    words:
+      'Failed to deserialize the JSON body into the target type: messages[1].role: unknown variant `system`, expected `user` or `assistant` at line 1 column 1010',
+    ...LATER_SYSTEM,
+  },
+  "SGLang's, of a system turn": {
+    words: {
+      detail: [
+        {
+          type: 'literal_error',
+          loc: ['body', 'messages', 1, 'role'],
+          msg: "Input should be 'user' or 'assistant'",
+        },
+      ],
+    },
+    ...LATER_SYSTEM,
   },
   "Anthropic's, of a beta": {
     words:

@@ -88,9 +88,10 @@ type Path = Edit['path'];
 /** What the members about caches are never in: values of the caller's own. */
 const OPAQUE = ['input', 'input_schema', 'arguments', 'parameters', 'schema', 'metadata'];
 
-/** Whether a hint may be at a path: in a request, in its `text` or `reasoning`, or in a tool. */
+/** Whether a hint may be at a path: in a request, in its `text` or `reasoning`, in a tool, or in a call of the history. */
 const isHint = ([first, ...rest]: Path, value: unknown): boolean =>
   ['tools', 'text', 'reasoning'].includes(String(first)) ||
+  (first === 'messages' && rest.at(-1) === 'caller') ||
   (rest.length === 0 && (first !== 'n' || value === 1));
 
 /** Removes the members about caches, and the hints, that the target rejects from a request of its protocol. */

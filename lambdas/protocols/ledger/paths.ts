@@ -10,6 +10,7 @@ export const PATHS = {
   chat: {
     allowed: 'tool_choice.allowed_tools',
     effort: 'reasoning_effort',
+    format: 'response_format',
     thinking: 'reasoning_effort',
     parallel: 'parallel_tool_calls',
     grammar: 'tools[custom].custom.format',
@@ -21,6 +22,7 @@ export const PATHS = {
   messages: {
     allowed: 'tool_choice',
     effort: 'output_config.effort',
+    format: 'output_config.format',
     thinking: 'thinking',
     parallel: 'tool_choice.disable_parallel_tool_use',
     grammar: 'tools[custom].format',
@@ -32,6 +34,7 @@ export const PATHS = {
   responses: {
     allowed: 'tool_choice.tools',
     effort: 'reasoning.effort',
+    format: 'text.format',
     thinking: 'reasoning.effort',
     parallel: 'parallel_tool_calls',
     grammar: 'tools[custom].format',

@@ -21,6 +21,12 @@ const compaction = ({ content }: Json): string | undefined => textsOf(content);
 const toolReference = ({ tool_name: name }: Json): string | undefined =>
   typeof name === 'string' ? `The tool '${name}' is available.` : undefined;
 
+/** For a target that does not know the type. */
+export const spokenReference = (block: Json): Json => ({
+  type: 'text',
+  text: toolReference(block) ?? 'A tool is available.',
+});
+
 const documentOfTexts = ({ title, source }: Json): string | undefined => {
   const text = textsOf(asRecord(source)?.content);
   return text === undefined ? undefined : [asString(title), text].filter(Boolean).join('\n\n');
@@ -44,7 +50,3 @@ export const decodeAsText = (block: Json): Block => {
     ? { type: 'native', protocol: 'messages', value: block }
     : { type: 'text', text, extras: { protocol: 'messages', fields: block } };
 };
-
-/** The block that `decodeAsText` kept in the extras of a text. */
-export const originalBlock = (fields: Json): Json | undefined =>
-  typeof fields.type === 'string' ? fields : undefined;

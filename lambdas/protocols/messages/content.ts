@@ -1,9 +1,9 @@
+import { decodeAsText } from '#late/crossing';
 import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import { asString, type Json, readJsonObject } from '../bytes/json.ts';
 import type { Block, MediaSource } from '../generation.ts';
 import { extrasIfAny } from '../ledger/extras.ts';
 import { assertImage, assertMedia } from '../media.ts';
-import { decodeAsText } from './blocks-as-text.ts';
 import { plainToolId, readToolId } from './ids.ts';
 import type { ContentBlock } from './wire.ts';
 

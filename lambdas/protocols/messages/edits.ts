@@ -1,4 +1,4 @@
-import { reminderEdits } from '#late/crossing';
+import { reminderEdits, spokenReference } from '#late/crossing';
 import { encodeMessagesTurns } from '#late/encoders';
 import { mapOnce } from '../../support/memo.ts';
 import { isEmpty, omitUndefined } from '../../support/objects.ts';
@@ -45,12 +45,12 @@ const thinking = ({ received, request, fitted, target }: Context): Edit[] => {
 };
 
 /** `output_format` is the name of `output_config.format` in an older beta. */
-const outputConfig = ({ received, fitted }: Context): Edit[] => {
-  const config = asRecord(received.output_config);
-  const format = config?.format ?? received.output_format;
-  const { effort: _, ...rest } = config ?? {};
+const outputConfig = ({ received, request, fitted }: Context): Edit[] => {
+  const { effort: _, format: own, ...rest } = asRecord(received.output_config) ?? {};
+  const format = own ?? received.output_format ?? undefined;
   const effort = encodeEffort(fitted);
-  const wanted = omitUndefined({ ...rest, effort, ...(format != null && { format }) });
+  const isTaken = fitted.responseFormat === request.responseFormat;
+  const wanted = omitUndefined({ ...rest, effort, format: isTaken ? format : undefined });
   return setMembers(received, {
     output_config: isEmpty(wanted) ? undefined : wanted,
     output_format: undefined,
@@ -88,7 +88,7 @@ const tools = ({ received, request, fitted }: Context): Edit[] => {
 // --- the conversation ---
 
 /** What the edits of a message depend on. */
-type Taker = Record<'thinkingFrom' | 'systemTurns', string | undefined>;
+type Taker = Record<'thinkingFrom' | 'systemTurns' | 'references', string | undefined>;
 
 /** Thinking is valid only at its origin, with the signature that it issued there. */
 const sealed = (part: Json, { thinkingFrom }: Taker): Edit[] => {
@@ -117,6 +117,8 @@ const partEdits = (part: Json, taker: Taker): Edit[] => {
       return asRecord(part.input) ? [] : [set(['input'], {})];
     case 'tool_result':
       return contentEdits(part, 'content', taker);
+    case 'tool_reference':
+      return taker.references === undefined ? [] : [set([], spokenReference(part))];
     default:
       return [];
   }
@@ -188,7 +190,9 @@ const history = (context: Context): Edit[] => {
   }
   const { thinkingFrom } = context.request;
   const { instructions } = context.fitted;
-  const taker: Taker = { thinkingFrom, systemTurns: context.target.systemTurns };
+  const { systemTurns, hintsWithout } = context.target;
+  const references = hintsWithout?.find((name) => name === 'tool_reference');
+  const taker: Taker = { thinkingFrom, systemTurns, references };
   const edits = messagesEdits(messages, taker).flat();
   if (edits.filter(isItemRemoval).length === messages.length) throw noContent();
   return [

@@ -13,7 +13,6 @@ import type {
   ToolResultBlock,
 } from '../generation.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
-import { originalBlock } from './blocks-as-text.ts';
 import { parseArguments } from './content.ts';
 import { wireToolId } from './ids.ts';
 
@@ -48,6 +47,10 @@ const inputOf = ({ id, arguments: text, custom }: ToolCallBlock): Json => {
   if (!isTooDeep(input)) return input;
   throw invalidRequest(`The arguments of tool call '${id}' are nested deeper than 500 levels.`);
 };
+
+/** The block that `decodeAsText` kept in the extras of a text. */
+const originalBlock = (fields: Json): Json | undefined =>
+  typeof fields.type === 'string' ? fields : undefined;
 
 const encodeText = ({ text, extras }: TextBlock): Json[] => {
   const fields = fieldsOf(extras);

@@ -13,7 +13,7 @@ import { lostGrammar } from '../tools/custom.ts';
 import { fitSchema } from '../tools/schemas.ts';
 import { fitThinking } from './fit-thinking.ts';
 import { BETA_HEADER, callerHeaders, losesBeta, withCallerBetas } from './headers.ts';
-import { decodeResponseFormat, isWithinStrict, withInstruction } from './response-format.ts';
+import { decodeResponseFormat, fitFormat, isWithinStrict } from './response-format.ts';
 import { encodeThinking, modeOf, takesManagement } from './thinking.ts';
 import { decodeParallel, decodeTool, decodeToolChoice, fitAllowed } from './tools.ts';
 import { assertContent, decodeTurns } from './turns.ts';
@@ -109,10 +109,8 @@ export const encodeEffort = ({ reasoning }: GenerationRequest): string | undefin
 };
 
 /** The request as the target's model accepts it. */
-export const fitTo = (original: GenerationRequest, target: WireTarget): Fitted => {
-  const { request, dropped } = fitBy([fitRequest, fitAllowed, fitThinking], original, target);
-  return { request: withInstruction(request), dropped };
-};
+export const fitTo = (original: GenerationRequest, target: WireTarget): Fitted =>
+  fitBy([fitRequest, fitAllowed, fitThinking, fitFormat], original, target);
 
 /** The sampling fields that were to be sent and are not: the vendor rejects them next to others. */
 const lostSampling = (request: GenerationRequest, target: WireTarget): string[] => {

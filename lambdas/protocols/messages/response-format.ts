@@ -2,8 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { closedSchema } from '#late/crossing';
 import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import { asRecord, type Json } from '../bytes/json.ts';
+import type { Fitted } from '../fit-request.ts';
 import type { GenerationRequest, ResponseFormat } from '../generation.ts';
 import { instruct } from '../instructions.ts';
+import { PATHS } from '../ledger/paths.ts';
+import type { Profile } from '../profile.ts';
 
 type JsonSchemaFormat = Extract<ResponseFormat, { type: 'json-schema' }>;
 
@@ -36,10 +39,14 @@ const instructionFor = (format: ResponseFormat): string =>
     ? 'Reply with one JSON object and nothing else.'
     : `Reply with JSON that fits this JSON Schema, and with nothing else:\n${JSON.stringify(describedSchema(format))}`;
 
-/** Instructs the model if the format is plain JSON or a schema that structured mode cannot express. */
-export const withInstruction = (request: GenerationRequest): GenerationRequest => {
-  const { responseFormat: format } = request;
-  return format === undefined || schemaOf(request) !== undefined
-    ? request
-    : instruct(request, instructionFor(format));
+/** Instructs the model if the format is plain JSON, a schema that structured mode cannot express, or the target has no such mode. */
+export const fitFormat = (request: GenerationRequest, { hintsWithout }: Profile): Fitted => {
+  const { responseFormat: format, ...rest } = request;
+  if (format === undefined) return { request, dropped: [] };
+  const isTaken = hintsWithout?.includes('output_format') !== true;
+  if (isTaken && schemaOf(request) !== undefined) return { request, dropped: [] };
+  return {
+    request: instruct(isTaken ? request : rest, instructionFor(format)),
+    dropped: isTaken || format.type === 'json' ? [] : [PATHS[request.extras.protocol].format],
+  };
 };

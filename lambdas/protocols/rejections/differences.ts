@@ -69,11 +69,21 @@ const withDifference = (profile: Profile, difference: ModelDifference): Profile 
   }
 };
 
-/** What the rejection of a request that thinks, or does not, shows of the model. */
-export const narrowed = (difference: ModelDifference, isThinking: boolean): ModelDifference =>
-  difference.member === 'sampling' && difference.whenThinking && isThinking
-    ? { member: 'samplingWithEffort', is: false }
-    : difference;
+/** Those without which a model takes or does less: they are left out after the others. */
+const NEEDED = /^(?:context-1m|context-management|computer-use|interleaved-thinking)-/;
+
+/** What the rejection of a request that thinks, or does not, and that asks for these betas, shows of the model. */
+export const narrowed = (
+  difference: ModelDifference,
+  { isThinking, betas }: { isThinking: boolean; betas: string[] },
+): ModelDifference => {
+  if (difference.member === 'sampling' && difference.whenThinking && isThinking) {
+    return { member: 'samplingWithEffort', is: false };
+  }
+  if (difference.member !== 'betas' || difference.without.length > 0) return difference;
+  const others = betas.filter((beta) => !NEEDED.test(beta));
+  return { member: 'betas', without: others.length > 0 ? others : betas };
+};
 
 /**
  * The profile with the differences that the rejections of one request named. An absent list starts with all

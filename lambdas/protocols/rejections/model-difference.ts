@@ -39,3 +39,6 @@ type OfRequest =
   | { member: 'cap'; is: number }
   | { member: 'toolChoice' }
   | { member: 'marks'; without: string[] };
+
+/** The difference that rejections with these words name; `found` is what the groups matched. */
+export type Rule = [words: RegExp, read: (...found: string[]) => ModelDifference | undefined];

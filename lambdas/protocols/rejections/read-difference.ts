@@ -6,12 +6,10 @@ import {
   SAMPLING_FIELDS,
   THINKING_FORMS,
 } from '../profile.ts';
+import { CAP_RULES } from './cap-rules.ts';
 import { bare } from './echo.ts';
-import type { ModelDifference } from './model-difference.ts';
+import type { ModelDifference, Rule } from './model-difference.ts';
 import { refusedKeywords, refusedMember } from './removable.ts';
-
-/** The difference that rejections with these words name; `found` is what the groups matched. */
-type Rule = [words: RegExp, read: (...found: string[]) => ModelDifference | undefined];
 
 /** Replaces the name of an agent's billing line in rejections. */
 export const BILLING_LINE = 'billing line';
@@ -45,15 +43,11 @@ const effortOnly = (levels = ''): ModelDifference | undefined => {
 const betasWithout = (text = ''): ModelDifference => ({ member: 'betas', without: namesIn(text) });
 const versionsWithout = (name = ''): ModelDifference => ({ member: 'versions', without: [name] });
 
+const hintsWithout =
+  (...without: string[]) =>
+  (): ModelDifference => ({ member: 'hints', without });
 const cacheWithout = (name = ''): ModelDifference => ({ member: 'cache', without: [name] });
 const marksWithout = (name = ''): ModelDifference => ({ member: 'marks', without: [name] });
-
-/** The most tokens of output, of the model or behind a prompt that fits; undefined where the prompt does not. */
-const capOf = (most = '', prompt = '0'): ModelDifference | undefined => {
-  const is = Number(most) - Number(prompt);
-  return is > 0 ? { member: 'cap', is } : undefined;
-};
-const capBehind = (prompt: string, most: string) => capOf(most, prompt);
 
 /**
  * Published words of providers whose difference is another than that of the member that they name (removable.ts), in lower case
@@ -64,25 +58,9 @@ const RULES: Rule[] = [
     /thinking\.type\.(\w{1,20}) is not supported(?:.{1,20}\. use thinking\.type\.(\w{1,20}))?/,
     thinkingWithout,
   ],
-  // Anthropic. OpenAI, DeepSeek and others. vLLM, in two versions. SGLang.
-  [/max_tokens exceed context limit: (\d{1,9}) \+ \d{1,9} > (\d{1,9})/, capBehind],
-  [
-    /context length (?:is|of) (\d{1,9}) tokens\. .{1,60}? (?:\(|\d{1,9} tokens: )(\d{1,9}) (?:tokens from the input|in the) messages/,
-    capOf,
-  ],
-  [/context length is (\d{1,9}) tokens and your request has (\d{1,9}) input tokens/, capOf],
-  [
-    /passed (\d{1,9}) input tokens and requested \d{1,9} output tokens\..{1,40}context length is only (\d{1,9}) tokens/,
-    capBehind,
-  ],
-  // The model's own maximum: Anthropic, OpenAI, Groq, DeepSeek and Qwen, Bedrock.
-  [/max_tokens: \d{1,9} > (\d{1,9}), which is the maximum/, capOf],
-  [/max_(?:completion_)?tokens is too large: .{1,60}supports at most (\d{1,9})/, capOf],
-  [/max_(?:completion_)?tokens must be less than or equal to (\d{1,9})/, capOf],
-  [/range of max_(?:completion_)?tokens (?:is|should be) \[1, ?(\d{1,9})\]/, capOf],
-  [/maximum tokens you requested exceeds the model limit of (\d{1,9})/, capOf],
+  ...CAP_RULES,
   [/\bthinking(?:\.type)?: input tag (\w{1,20}) found/, thinkingWithout],
-  [/\bthinking[. ]type(?:: input)? should be (.{1,60})/, thinkingOnly],
+  [/\bthinking(?:[. ]type(?:: input)? should be |: only type=)(.{1,60})/, thinkingOnly],
   [/effort.{1,100}\bsupported (?:levels|values)(?: are)?:? (.{1,100})/, effortOnly],
   [/\blevel \w{1,20} (?:is )?not supported.{1,20}\blevels(?: are)?:? (.{1,100})/, effortOnly],
   [
@@ -123,7 +101,7 @@ const RULES: Rule[] = [
     () => ({ member: 'toolChoice' }),
   ],
   [
-    /role system is not supported on this model|messages: unexpected role system|system message must be (?:at the beginning|the first)|invalid message role: system/,
+    /role system is not supported on this model|messages: unexpected role system|system message must be (?:at the beginning|the first)|invalid message role: system|\brole: (?:unknown variant system|input should be user or assistant)/,
     () => ({ member: 'systemTurns', is: 'leading' }),
   ],
   // Templates of Gemma and Ministral; Google; OpenAI of its o1-mini.
@@ -150,13 +128,17 @@ const RULES: Rule[] = [
     /reasoning_content (?:in the thinking mode must be passed|is missing in assistant)/,
     () => ({ member: 'reasoningHistory', is: 'required' }),
   ],
-  [/unsupported beta header:? (\S{1,80})/, betasWithout],
+  // Bedrock names none.
+  [/unsupported beta header:? (\S{1,80})|invalid beta flag/, betasWithout],
   [/unexpected value\(s\) (.{1,400}) for the anthropic-beta/, betasWithout],
   [/anthropic-version: (\d{4}-\d\d-\d\d) is not a valid version/, versionsWithout],
   // OpenAI shows them to organizations that have proved who they are.
+  [/must be verified to generate reasoning summaries/, hintsWithout('summary')],
+  // DeepSeek, of an agent's JSON. Kimi and others of a type, without which the tools must all be there.
+  [/invalid user_id\b/, hintsWithout('metadata')],
   [
-    /must be verified to generate reasoning summaries/,
-    () => ({ member: 'hints', without: ['summary'] }),
+    /(?:input tag|unknown variant|unsupported content type .{1,40}:) tool_reference\b/,
+    hintsWithout('tool_reference', 'defer_loading'),
   ],
   // Bedrock.
   [/billing line is a reserved keyword/, () => ({ member: 'billingLine', is: false })],

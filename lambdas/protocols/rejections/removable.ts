@@ -38,6 +38,7 @@ const cap = (name: TokensField, is: TokensField): Removable => ({
       : { member: 'maxTokensField', is },
 });
 
+const hint = (name: string): ModelDifference => ({ member: 'hints', without: [name] });
 const NO_EFFORT: ModelDifference = { member: 'effort', only: [] };
 const NO_PARALLEL: ModelDifference = { member: 'parallelTools', is: false };
 const STOP = 'stop(?:[_ ]?sequences?)?';
@@ -90,9 +91,7 @@ const REMOVABLE: Removable[] = [
     (name): Removable => ({
       spelled: `(?:tools[\\w.[\\]]{0,40}\\.)?${anyCase(name)}`,
       differenceIn: ({ tools }) =>
-        asArray(tools).some((tool) => holderOf(tool)[name] !== undefined)
-          ? { member: 'hints', without: [name] }
-          : undefined,
+        asArray(tools).some((tool) => holderOf(tool)[name] !== undefined) ? hint(name) : undefined,
     }),
   ),
   cap('max_tokens', 'max_completion_tokens'),
@@ -109,6 +108,11 @@ const REMOVABLE: Removable[] = [
       asRecord(config)?.effort === undefined ? undefined : NO_EFFORT,
   },
   {
+    spelled: 'output_config(?:\\.format)?',
+    differenceIn: ({ output_config: config }) =>
+      asRecord(config)?.format === undefined ? undefined : hint('output_format'),
+  },
+  {
     spelled: 'thinking(?:\\.type)?|reasoning',
     differenceIn: ({ thinking }) => THINKS[String(asRecord(thinking)?.type)],
   },
@@ -122,7 +126,7 @@ const REMOVABLE: Removable[] = [
         : undefined,
   },
   ...REQUEST_HINTS.map((name) =>
-    own(name, { member: 'hints', without: [name] }, `(?:(?:text|reasoning)\\.)?${anyCase(name)}`),
+    own(name, hint(name), `(?:(?:text|reasoning|messages[\\w.[\\]]{0,40})\\.)?${anyCase(name)}`),
   ),
 ];
 
