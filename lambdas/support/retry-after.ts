@@ -3,14 +3,29 @@ import { secondsIn } from './duration.ts';
 /** A number in a header, with or without a fraction. */
 export const NUMBER = /^\d{1,9}(?:\.\d{1,9})?$/;
 
-/** A Retry-After header, in seconds, as a duration or as an HTTP date; undefined if it is invalid or absent. */
-export const retryAfterSeconds = (value: string | undefined, now: number): number | undefined => {
-  if (value === undefined) return undefined;
+/** An HTTP date, each of which starts with a weekday, or RFC 3339; without the check Date.parse reads `-1` as a year. */
+const TIME = /^(?:[A-Z][a-z]{2}|\d{4}-\d\d-\d\dT)/;
+const instantIn = (text: string): number => (TIME.test(text) ? Date.parse(text) : Number.NaN);
+
+/** A Retry-After header, in seconds, as a duration or as a time; undefined if it is invalid or absent. */
+export const retryAfterSeconds = (value = '', now: number): number | undefined => {
   const text = value.trim();
   if (NUMBER.test(text)) return Number(text);
-  // Every HTTP date starts with a weekday; without this check Date.parse reads `-1` as a year.
-  const instant = /^[A-Z][a-z]{2}/.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(instant) ? secondsIn(text) : Math.max(0, Math.ceil((instant - now) / 1000));
+  const instant = instantIn(text);
+  return instant ? Math.max(0, Math.ceil((instant - now) / 1000)) : secondsIn(text);
+};
+
+const SECONDS = /^\d{1,13}(?:\.\d{1,20})?$/;
+/** A number from here on is a time: in seconds since the epoch, or in milliseconds (OpenRouter). */
+const EPOCH_SECONDS = 1e9;
+const EPOCH_MS = 1e12;
+
+/** When a limit has room again (ms): a time, or a duration from now. */
+export const resetIn = (value = '', now: number): number | undefined => {
+  const seconds = SECONDS.test(value) ? Number(value) : secondsIn(value);
+  if (seconds === undefined) return instantIn(value) || undefined;
+  if (seconds >= EPOCH_MS) return seconds;
+  return seconds * 1_000 + (seconds < EPOCH_SECONDS ? now : 0);
 };
 
 /** `Please try again in 7m12.5s` of OpenAI and Groq, `Please retry after 1 second` of Azure, `Please retry in 22.1s` of Google. */

@@ -8,7 +8,7 @@ import { BILLING_LINE, differenceIn } from '../protocols/rejections/read-differe
 import { type Confidential, cleanReason } from '../protocols/rejections/reason.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
-import { NUMBER, retryAfterSeconds } from '../support/retry-after.ts';
+import { NUMBER, resetIn, retryAfterSeconds } from '../support/retry-after.ts';
 import { type Chunks, readShortBody } from './response-body.ts';
 
 const reasonOf = (words: string | undefined, confidential: Confidential): string | undefined =>
@@ -55,10 +55,17 @@ export const readSentError = (
   });
 };
 
+/** The one limit that GitHub, Together and gateways send, without a word of what it is. */
+const namelessLimits = (headers: HeaderMap): Pick<ProviderLimit, 'remaining' | 'reset'>[] =>
+  ['x-ratelimit', 'ratelimit'].map((name) => ({
+    remaining: Number(headers[`${name}-remaining`]),
+    reset: headers[`${name}-reset`],
+  }));
+
 /** Seconds until the last of the used-up limits has room again. */
-const untilReset = (limits: ProviderLimit[], now: number): number | undefined => {
-  const resets = limits.flatMap(({ remaining, resetAt }) =>
-    remaining === 0 && resetAt !== undefined ? [resetAt] : [],
+const untilReset = (limits: ProviderLimit[], headers: HeaderMap, now: number) => {
+  const resets = [...limits, ...namelessLimits(headers)].flatMap(
+    ({ remaining, reset }) => (remaining === 0 && resetIn(reset, now)) || [],
   );
   return resets.length === 0 ? undefined : Math.max(0, Math.max(...resets) - now) / 1_000;
 };
@@ -69,14 +76,13 @@ const untilReset = (limits: ProviderLimit[], now: number): number | undefined =>
  */
 const retryAfterOf = (
   headers: HeaderMap,
-  parts: { inBody: number | undefined; limits: ProviderLimit[] | undefined; now: number },
+  parts: Pick<ErrorContext, 'limits'> & { status: number; inBody: number | undefined; now: number },
 ): number | undefined => {
-  const { inBody, limits, now } = parts;
+  const { status, inBody, limits = [], now } = parts;
   const ms = headers['retry-after-ms'];
   if (ms !== undefined && NUMBER.test(ms)) return Number(ms) / 1_000;
-  return (
-    retryAfterSeconds(headers['retry-after'], now) ?? inBody ?? (limits && untilReset(limits, now))
-  );
+  const asked = retryAfterSeconds(headers['retry-after'], now) ?? inBody;
+  return asked ?? (status === 429 ? untilReset(limits, headers, now) : undefined);
 };
 
 /** llama.cpp's 500 of messages that a model's template rejects. */
@@ -105,8 +111,10 @@ export const readError = async (
     return new UpstreamError('redirect', 'the upstream redirects', { status: stated });
   }
   const body = await readShortBody(chunks, clock);
+  // What it states of times is by its own clock.
+  const now = Date.parse(headers.date ?? '') || clock.now();
   const status = stated === 500 && TEMPLATE.test(body) ? 400 : stated;
-  const { words, param, paths, ...meaning } = interpretErrorBody(status, body, clock.now());
+  const { words, param, paths, ...meaning } = interpretErrorBody(status, body, now);
   const isNamed = param === undefined || words?.includes(param);
   return new UpstreamError(meaning.kind, `the upstream returned ${stated}`, {
     status,
@@ -122,8 +130,8 @@ export const readError = async (
       : undefined,
     reason: reasonOf(words, confidential),
     retryAfterSeconds: retryAfterOf(headers, {
-      ...{ inBody: meaning.retryAfterSeconds, now: clock.now() },
-      limits: status === 429 ? limits : undefined,
+      ...{ status, limits, now },
+      inBody: meaning.retryAfterSeconds,
     }),
   });
 };

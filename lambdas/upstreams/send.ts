@@ -16,7 +16,6 @@ import { isRefusal, UpstreamError } from '../protocols/rejections/upstream-error
 import { sentRequest } from '../protocols/thinking/origin.ts';
 import { type Bytes, encodePieces, sha256Of, sizeOf } from '../support/bytes.ts';
 import type { Clock } from '../support/clock.ts';
-import { secondsIn } from '../support/duration.ts';
 import { post } from './post.ts';
 import { readAnswer, STREAM_TYPE } from './read-answer.ts';
 import { CONNECT_MS, firstEventMs } from './response-body.ts';
@@ -86,22 +85,8 @@ const COUNT = /^\d{1,15}$/;
 const countIn = (value: string | undefined): number | undefined =>
   value !== undefined && COUNT.test(value) ? Number(value) : undefined;
 
-const SECONDS = /^\d{1,12}(?:\.\d{1,20})?$/;
-
-/** A time of RFC 3339, or a duration from now. */
-const instantIn = (value: string | undefined, now: number): number | undefined => {
-  if (value === undefined) return undefined;
-  const seconds = SECONDS.test(value) ? Number(value) : secondsIn(value);
-  if (seconds !== undefined) return now + seconds * 1_000;
-  const instant = /^\d{4}-\d\d-\d\dT/.test(value) ? Date.parse(value) : Number.NaN;
-  return Number.isNaN(instant) ? undefined : instant;
-};
-
 /** The limits that a response names, of whichever status; undefined if it names none. */
-export const readLimits = (
-  headers: HeaderMap,
-  { hostname, now }: { hostname: string; now: number },
-): ProviderLimit[] | undefined => {
+export const readLimits = (headers: HeaderMap, hostname: string): ProviderLimit[] | undefined => {
   let limits: ProviderLimit[] | undefined;
   for (const names of ROWS) {
     const remaining = countIn(headers[names.remaining]);
@@ -112,7 +97,7 @@ export const readLimits = (
     limits.push({
       ...{ of: names.of, per: isDaily ? 'day' : names.per, remaining },
       limit: countIn(headers[names.limit]),
-      resetAt: instantIn(headers[names.reset], now),
+      reset: headers[names.reset],
     });
   }
   return limits;
@@ -215,7 +200,7 @@ export const createSend = ({ role, clock }: { role: RoleSigner; clock: Clock }) 
     try {
       const response = await sent.response;
       const { status } = response;
-      const limits = readLimits(response.headers, { hostname: url.hostname, now: clock.now() });
+      const limits = readLimits(response.headers, url.hostname);
       if (limits && call.heard) call.heard.limits = limits;
       if (status < 200 || status > 299) {
         const error = await readError(response, response.chunks, {

@@ -1,23 +1,20 @@
 import { secondsIn } from '../../support/duration.ts';
-import { secondsAsked } from '../../support/retry-after.ts';
+import { resetIn, secondsAsked } from '../../support/retry-after.ts';
 import { asArray, asNumber, asRecord, asString, type Json } from '../bytes/json.ts';
 import { innermost } from './provider-text.ts';
 
 /** Seconds, next to an error's message: ChatGPT's plans, OpenRouter, and gateways. */
 const WAITS = ['resets_in_seconds', 'retry_after_seconds', 'retry_after'];
 
-/** When OpenRouter's own limit has room again, in ms since the epoch. */
-const RESET = /^\d{13}$/;
-
 const waitsOf = (record: Json, now: number): (number | undefined)[] => {
   const error = asRecord(record.error) ?? record;
   const metadata = asRecord(error.metadata);
   const delays = asArray(error.details).map((detail) => asString(asRecord(detail)?.retryDelay));
-  const reset = asString(asRecord(metadata?.headers)?.['X-RateLimit-Reset']) ?? '';
+  const resetAt = resetIn(asString(asRecord(metadata?.headers)?.['X-RateLimit-Reset']), now);
   return [
     ...delays.map((delay) => secondsIn(delay ?? '')),
     ...[error, metadata].flatMap((holder) => WAITS.map((name) => asNumber(holder?.[name]))),
-    RESET.test(reset) ? Math.max(0, Number(reset) - now) / 1_000 : undefined,
+    resetAt && Math.max(0, resetAt - now) / 1_000,
   ];
 };
 

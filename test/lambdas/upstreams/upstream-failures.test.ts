@@ -122,7 +122,9 @@ describe('a fault', () => {
     [new Date(NOW - 30_000).toUTCString(), 0],
   ])('a 429 with retry-after %s asks to wait %s seconds', async (retryAfter, seconds) => {
     const server = await startMisbehaving((response) =>
-      response.writeHead(429, { 'retry-after': retryAfter }).end('too many tokens per minute'),
+      response
+        .writeHead(429, { date: new Date(NOW).toUTCString(), 'retry-after': retryAfter })
+        .end('too many tokens per minute'),
     );
     expect(await upstreamErrorOf(setUp(server.url).open())).toMatchObject({
       kind: 'status',
