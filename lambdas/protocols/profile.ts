@@ -58,7 +58,10 @@ export type Profile = {
   systemTurns?: 'leading' | 'none' | undefined;
   /** On chat, `alternating`: the upstream accepts no two turns of one role in a row, and the user's not right after a result. */
   turns?: 'alternating' | undefined;
-  /** On responses, `common`: of the input it knows messages, reasoning, calls and their outputs, in the vendor's order. */
+  /**
+   * On responses, `common`: of the input it knows messages, reasoning, calls and their outputs, in the vendor's order and with
+   * every member, and of tools functions. It gets what targets of other protocols do.
+   */
   items?: 'common' | undefined;
   /** On responses: whether the provider may store responses, as it does unless the request rejects it. @default false */
   store?: boolean | undefined;

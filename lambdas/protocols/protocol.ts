@@ -141,10 +141,7 @@ export type UpstreamProtocol = {
    * left out instead.
    */
   cannotSay(request: GenerationRequest, profile?: Profile): string[];
-  /**
-   * The paths of what the target does not get of `received`, the body that `request` was decoded from, or gets with
-   * another meaning; a path may be repeated.
-   */
+  /** Paths of what the target does not get of `received`, the body of `request`, or gets with another meaning; they may repeat. */
   losses(request: GenerationRequest, target: WireTarget, received: unknown): string[];
   /** How providers of the protocol count a prompt's tokens, if they offer it: they reject other members than these. */
   counter?: {
@@ -162,18 +159,24 @@ export type UpstreamProtocol = {
   /** @throws ApiError 400 when no part of the conversation has a form in this protocol. */
   encodeRequest(request: GenerationRequest, target: WireTarget): Record<string, unknown>;
   /**
-   * What of a received body the target gets in another form; undefined for a request of another protocol. Everything else is
-   * sent as it was received. `request` is what the body was decoded to. @throws ApiError as `encodeRequest`
+   * What of a received body the target gets in another form; undefined for one of another protocol, or of a target
+   * that gets what others do. All else is sent as it was received. `request`: what it was decoded to. @throws as `encodeRequest`
    */
   editsOf?(request: GenerationRequest, target: WireTarget, received: Json): Edit[] | undefined;
   /**
    * Decodes a response that is not streamed, into the events that a stream would give. `text`: as it was received.
    * @throws UpstreamError when the body is not a response of this protocol.
    */
-  decodeResponse(body: unknown, request: GenerationRequest, text?: string): GenerationEvent[];
+  decodeResponse(
+    body: unknown,
+    request: GenerationRequest,
+    text?: string,
+    of?: Profile,
+  ): GenerationEvent[];
   /** What the provider counted for a response that is not streamed, also for one that cannot be decoded. Never throws. */
   usageIn(body: Json): Usage | undefined;
-  streamDecoder(request: GenerationRequest): StreamDecoder;
+  /** `of`: of the target that was sent the request. */
+  streamDecoder(request: GenerationRequest, of?: Profile): StreamDecoder;
 };
 
 /** The secret in the header that the target names, else in that of its protocol; none for a call by the role. */

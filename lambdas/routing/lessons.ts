@@ -21,9 +21,9 @@ const WRITE_TIMEOUT_MS = 1_000;
 
 /** The target's profile in the catalog, with the members that it has itself. */
 const catalogProfile = (target: Target): Profile => {
-  const { maxTokensField, reasoningHistory, toolCallIds, systemTurns } = target;
-  const own = omitUndefined({ maxTokensField, reasoningHistory, toolCallIds, systemTurns });
-  return { ...target.profile, ...own };
+  const { maxTokensField, items, reasoningHistory, toolCallIds, systemTurns } = target;
+  const own = { maxTokensField, items, reasoningHistory, toolCallIds, systemTurns };
+  return { ...target.profile, ...omitUndefined(own) };
 };
 
 /** Of one protocol: a target of another one may have the same upstream and model, and has other members. */

@@ -50,10 +50,10 @@ const addJoined: Add = (events, event) => {
 };
 
 const createStreamReader = (
-  { protocol, request, heard }: UpstreamCall,
+  { protocol, request, heard, target }: UpstreamCall,
   meter: AnswerMeter,
 ): BodyReader => {
-  const decoder = withFrame(protocol.streamDecoder(request));
+  const decoder = withFrame(protocol.streamDecoder(request, target.profile));
   if (heard) heard.usage = decoder.known;
   const stream = createSseReader();
   const add = request.stream ? addEach : addJoined;
@@ -87,7 +87,7 @@ const createStreamReader = (
   };
 };
 
-const createJsonReader = ({ protocol, request, heard }: UpstreamCall): BodyReader => {
+const createJsonReader = ({ protocol, request, heard, target }: UpstreamCall): BodyReader => {
   const parts: Buffer[] = [];
   let size = 0;
   const read = () => Buffer.concat(parts, size).toString('utf8');
@@ -105,7 +105,7 @@ const createJsonReader = ({ protocol, request, heard }: UpstreamCall): BodyReade
       // Billed by its provider also if it cannot be decoded, or has no content.
       const usage = protocol.usageIn(asRecord(body) ?? {});
       if (heard && usage) Object.assign(heard, { usage, isFinal: true });
-      return protocol.decodeResponse(body, request, text);
+      return protocol.decodeResponse(body, request, text, target.profile);
     },
     endsItself: () => false,
     hasReason: () => false,

@@ -28,7 +28,7 @@ const PARTS = {
   'late-family-weights.cjs': 8,
   'late-gemini.cjs': 11,
   'late-read-between.cjs': 3,
-  'late-read-error.cjs': 27,
+  'late-read-error.cjs': 28,
   'late-reports.cjs': 27,
   'late-run-once.cjs': 12,
   'late-state.cjs': 18,

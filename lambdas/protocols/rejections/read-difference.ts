@@ -7,6 +7,7 @@ import {
   THINKING_FORMS,
 } from '../profile.ts';
 import { CAP_RULES } from './cap-rules.ts';
+import { refusedItems } from './common-items.ts';
 import { bare } from './echo.ts';
 import type { ModelDifference, Rule } from './model-difference.ts';
 import { refusedKeywords, refusedMember } from './removable.ts';
@@ -113,11 +114,6 @@ const RULES: Rule[] = [
     /roles must alternate|unexpected role user after role tool/,
     () => ({ member: 'turns', is: 'alternating' }),
   ],
-  // Of Ollama and of servers that check as OpenAI does; the router has checked that each call has an output.
-  [
-    /unknown input item type\b|invalid input type \w{1,40} at index|invalid value: (?:additional_tools|agent_message|custom_tool_call)\b|no tool output found for \w{1,20} (?:tool )?call/,
-    () => ({ member: 'items', is: 'common' }),
-  ],
   // The rest quotes the id.
   [/tool call id was\b/, () => ({ member: 'toolCallIds', is: 'short' })],
   [
@@ -168,6 +164,8 @@ const MAX_WORDS = 500;
 /** The difference that a provider's rejection of what was sent names; undefined for every other rejection. */
 export const differenceIn = (words = '', sent?: unknown): ModelDifference | undefined => {
   const text = bare(words.slice(0, MAX_WORDS)).toLowerCase();
+  const common = refusedItems(text, sent);
+  if (common) return common;
   for (const [pattern, read] of RULES) {
     const found = pattern.exec(text);
     const difference = found && read(...found.slice(1));

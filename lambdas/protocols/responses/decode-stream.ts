@@ -7,6 +7,7 @@ import type {
   GenerationRequest,
   Usage,
 } from '../generation.ts';
+import type { Profile } from '../profile.ts';
 import { assertNoError, type StreamDecoder } from '../protocol.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
 import { statedNanosIn } from '../stated-cost.ts';
@@ -208,8 +209,12 @@ const createSum = () => {
   };
 };
 
+/** A caller of the protocol, unless the target knows the tools by the names of other protocols. */
+const callerOf = (request: GenerationRequest, { items }: Profile) =>
+  items === 'common' ? undefined : ownCaller(request, 'responses');
+
 /** @throws UpstreamError on `push` or `end` if the upstream fails, breaks its protocol or ends early. */
-export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
+export const streamDecoder = (request: GenerationRequest, of: Profile = {}): StreamDecoder => {
   const reader: StreamReader = {
     ...createEventReader(request),
     // A response states why it ended where it ends.
@@ -218,14 +223,19 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
       throw new UpstreamError('truncated', 'no end of the response', { sent });
     },
   };
-  return createStreamDecoder(reader, ownCaller(request, 'responses'), {
+  return createStreamDecoder(reader, callerOf(request, of), {
     relay: createRelay(),
     createSum,
   });
 };
 
 /** @throws UpstreamError when the body is not a response, or one that has not ended well. */
-export const decodeResponse = (body: unknown, request: GenerationRequest, text?: string) => {
+export const decodeResponse = (
+  body: unknown,
+  request: GenerationRequest,
+  text?: string,
+  of: Profile = {},
+) => {
   const wire = asRecord(body);
   if (wire?.object !== 'response') {
     if (wire) assertNoError(wire);
@@ -235,7 +245,7 @@ export const decodeResponse = (body: unknown, request: GenerationRequest, text?:
   writer.start();
   read({ type: 'response.completed', response: wire });
   const events = writer.drain();
-  return ownCaller(request, 'responses') === 'whole'
+  return callerOf(request, of) === 'whole'
     ? withBody(events, { value: wire, ...(text !== undefined && { text }) })
     : events;
 };

@@ -7,8 +7,6 @@ import { type Context, createEditsOf, idEdits } from '../request-edits.ts';
 import { ownSignature } from '../thinking/origin.ts';
 import { openThinking } from '../thinking/sealed.ts';
 import { fitSchema } from '../tools/schemas.ts';
-import { resultsFirst } from '../turn-runs.ts';
-import { encodeInput } from './encode-items.ts';
 import { fitTo, instructionItems, mayReason, SEALED } from './encode-request.ts';
 
 // --- fields at the top level ---
@@ -53,34 +51,13 @@ const toolEdits = (holder: Json, target: WireTarget): Edit[] =>
     return schema ? setMembers(tool, { parameters: fitSchema(schema, target) }) : [];
   });
 
-const isNative = ({ type }: Block): boolean => type === 'native';
-
-/**
- * Whether the conversation is written again, for a provider that knows the common items only. A compacted one, or an item of a
- * type to come, has no other form.
- */
-const isRewritten = ({ request: { turns }, target }: Context): boolean =>
-  target.items === 'common' && !turns.some(({ blocks }) => blocks.some(isNative));
-
-/** The tools that items of the conversation add. */
-const addedTools = ({ input }: Json): unknown[] =>
-  asArray(input).flatMap((item) => {
-    const { type, tools: added } = asRecord(item) ?? {};
-    return type === 'additional_tools' ? asArray(added) : [];
-  });
-
-const tools = (context: Context): Edit[] => {
-  const { received, request, fitted, target } = context;
-  const added = isRewritten(context) ? addedTools(received) : [];
-  return [
-    ...(added.length > 0 ? [set(['tools'], [...asArray(received.tools), ...added])] : []),
-    ...(added.length === 0 && target.schemaWithout ? toolEdits(received, target) : []),
-    // A choice that must not force a tool is asked for in words.
-    ...(fitted.toolChoice === request.toolChoice
-      ? []
-      : [set(['tool_choice', ...(fitted.toolChoice ? ['mode'] : [])], 'auto')]),
-  ];
-};
+const tools = ({ received, request, fitted, target }: Context): Edit[] => [
+  ...(target.schemaWithout ? toolEdits(received, target) : []),
+  // A choice that must not force a tool is asked for in words.
+  ...(fitted.toolChoice === request.toolChoice
+    ? []
+    : [set(['tool_choice', ...(fitted.toolChoice ? ['mode'] : [])], 'auto')]),
+];
 
 // --- the conversation ---
 
@@ -113,12 +90,6 @@ const itemEdits = (item: Json, context: Context): Edit[] => {
 const input = (context: Context): Edit[] => {
   const { received, fitted } = context;
   const added = instructionItems(fitted);
-  if (isRewritten(context) && typeof received.input !== 'string') {
-    // Instructions are the first of the turns.
-    const turns = resultsFirst(fitted.turns);
-    const items = [...encodeInput({ ...fitted, turns }), ...added];
-    return [...without(received, 'instructions'), set(['input'], items)];
-  }
   if (typeof received.input === 'string') {
     const said = { role: 'user', content: received.input };
     return added.length === 0 ? [] : [set(['input'], [said, ...added])];
@@ -130,7 +101,7 @@ const input = (context: Context): Edit[] => {
   ];
 };
 
-export const editsOf = createEditsOf('responses', fitTo)(
+const ownEditsOf = createEditsOf('responses', fitTo)(
   store,
   include,
   cap,
@@ -139,3 +110,14 @@ export const editsOf = createEditsOf('responses', fitTo)(
   tools,
   input,
 );
+
+const isNative = ({ type }: Block): boolean => type === 'native';
+
+/**
+ * None for a provider that knows the common items only, which gets the conversation as of another protocol. One that was
+ * compacted, or holds an item of a type to come, has no other form.
+ */
+export const editsOf: typeof ownEditsOf = (request, target, received) =>
+  target.items === 'common' && !request.turns.some(({ blocks }) => blocks.some(isNative))
+    ? undefined
+    : ownEditsOf(request, target, received);

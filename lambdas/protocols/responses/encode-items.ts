@@ -1,12 +1,19 @@
 import { omitUndefined } from '../../support/objects.ts';
 import { asRecord, type Json } from '../bytes/json.ts';
-import type { Block, GenerationRequest, ToolResultBlock, Turn } from '../generation.ts';
+import type {
+  Block,
+  GenerationRequest,
+  ThinkingBlock,
+  ToolResultBlock,
+  Turn,
+} from '../generation.ts';
 import { spokenBlocks } from '../instructions.ts';
 import { noContent } from '../ledger/assert-consistent.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
 import { formatMediaUrl } from '../media.ts';
+import type { Profile } from '../profile.ts';
 import { fittingToolName } from '../tools/names.ts';
-import { joinRuns } from '../turn-runs.ts';
+import { joinRuns, resultsFirst } from '../turn-runs.ts';
 
 /** The vendor rejects file data without a name. */
 const UNNAMED_FILE = 'document.pdf';
@@ -65,24 +72,39 @@ const encodeOutput = ({ content, isError }: ToolResultBlock): string | Json[] =>
 
 type Said = Extract<Block, { type: 'text' }>;
 
-const encodeSaid = (said: Said[]): Json => ({
+/** What a model said; as one text it needs no id, which strict servers require next to parts. */
+const encodeSaid = (said: Said[], isCommon: boolean): Json => ({
   type: 'message',
   role: 'assistant',
-  content: said.map(({ text, refusal }) =>
-    refusal ? { type: 'refusal', refusal: text } : { type: 'output_text', text, annotations: [] },
-  ),
+  content: isCommon
+    ? said.map(({ text }) => text).join('\n\n')
+    : said.map(({ text, refusal }) =>
+        refusal
+          ? { type: 'refusal', refusal: text }
+          : { type: 'output_text', text, annotations: [] },
+      ),
 });
 
 /** The vendor rejects an empty id, which some upstreams of chat send. */
 const idOf = (id: string): string => id || 'call_0';
 
-/** The item of a part of an earlier response; of thinking only what the target has signed. */
-const encodeItem = (block: Block): Json | undefined => {
-  if (block.type === 'thinking') {
-    const { text, signature } = block;
+/** Thinking that the target has signed; servers of open models read it without a signature. */
+const encodeThinking = (
+  { text, signature }: ThinkingBlock,
+  isCommon: boolean,
+): Json | undefined => {
+  const own = { type: 'reasoning' };
+  if (signature) {
     const summary = text === '' ? [] : [{ type: 'summary_text', text }];
-    return signature ? { type: 'reasoning', summary, encrypted_content: signature } : undefined;
+    return { ...own, summary, encrypted_content: signature };
   }
+  const content = [{ type: 'reasoning_text', text }];
+  return isCommon && text !== '' ? { ...own, summary: [], content } : undefined;
+};
+
+/** The item of a part of an earlier response. */
+const encodeItem = (block: Block, isCommon: boolean): Json | undefined => {
+  if (block.type === 'thinking') return encodeThinking(block, isCommon);
   if (block.type !== 'tool-call') return undefined;
   const { id, arguments: text, custom } = block;
   const called = { call_id: idOf(id), name: fittingToolName(block.name) };
@@ -92,16 +114,16 @@ const encodeItem = (block: Block): Json | undefined => {
 };
 
 /** Texts that follow each other are one message. */
-const encodeAssistant = ({ blocks }: Turn): Json[] => {
+const encodeAssistant = ({ blocks }: Turn, isCommon: boolean): Json[] => {
   const items: Json[] = [];
   let said: Said[] = [];
   const flush = () => {
-    if (said.length > 0) items.push(encodeSaid(said));
+    if (said.length > 0) items.push(encodeSaid(said, isCommon));
     said = [];
   };
   for (const block of blocks) {
     if (block.type === 'text' && block.text !== '') said.push(block);
-    const item = encodeItem(block);
+    const item = encodeItem(block, isCommon);
     if (!item) continue;
     flush();
     items.push(item);
@@ -122,11 +144,12 @@ const encodeSpoken = ({ role, blocks }: Turn, customCalls: ReadonlySet<string>):
 };
 
 /** The conversation as items. @throws ApiError 400 when nothing of it has a form */
-export const encodeInput = ({ turns }: GenerationRequest): Json[] => {
+export const encodeInput = ({ turns }: GenerationRequest, { items: known }: Profile): Json[] => {
+  const isCommon = known === 'common';
   const customCalls = new Set<string>();
   let isSpoken = false;
   const joined = joinRuns(
-    turns,
+    resultsFirst(turns),
     (turn, next) => turn.role === 'assistant' && turn.role === next.role,
   );
   const items = joined.flatMap((turn) => {
@@ -138,12 +161,15 @@ export const encodeInput = ({ turns }: GenerationRequest): Json[] => {
     for (const block of turn.blocks) {
       if (block.type === 'tool-call' && block.custom) customCalls.add(block.id);
     }
-    const said = encodeAssistant(turn);
+    const said = encodeAssistant(turn, isCommon);
     isSpoken ||= said.length > 0;
     return said;
   });
   if (items.length === 0 || (!isSpoken && turns.some(({ role }) => role !== 'system'))) {
     throw noContent();
   }
-  return items;
+  // Strict servers require an id of reasoning, which agents leave out.
+  return isCommon
+    ? items.map((item, at) => (item.type === 'reasoning' ? { ...item, id: `rs_${at}` } : item))
+    : items;
 };

@@ -28,7 +28,8 @@ import { encodeInput } from './encode-items.ts';
 
 /** The request as the target's model accepts it. The protocol has no stop sequences, and takes an effort next to tools. */
 export const fitTo = (original: GenerationRequest, target: WireTarget): Fitted => {
-  const fitTools = target.customTools === false ? [fitCustomTools] : [];
+  const hasFunctionsOnly = target.customTools === false || target.items === 'common';
+  const fitTools = hasFunctionsOnly ? [fitCustomTools] : [];
   const profile = { ...target, stop: false, effortWithTools: true };
   return fitBy([fitRequest, fitReasoning, ...fitTools], original, profile);
 };
@@ -38,13 +39,22 @@ export const fitTo = (original: GenerationRequest, target: WireTarget): Fitted =
 const textInput = ({ description, grammar }: TextInput): Json =>
   omitUndefined({ description, format: grammar && { type: 'grammar', ...grammar } });
 
+/** The vendor rejects an object schema without `properties`, and LM Studio one without a type. */
+const asObject = (schema: Tool['parameters']): Tool['parameters'] =>
+  schema.type !== undefined && schema.properties !== undefined
+    ? schema
+    : { type: 'object', properties: {}, ...schema };
+
 /** Tools are strict unless they state that they are not. */
 const encodeTool = (tool: Tool): Json => {
   const name = fittingToolName(tool.name);
   if (tool.custom) return { type: 'custom', name, ...textInput(tool.custom) };
   const { description, parameters } = tool;
   const strict = tool.strict === true && isStrictSchema(parameters);
-  return omitUndefined({ type: 'function', name, description, parameters, strict });
+  return omitUndefined({
+    ...{ type: 'function', name, description },
+    ...{ parameters: asObject(parameters), strict },
+  });
 };
 
 const encodeToolChoice = (request: GenerationRequest): unknown => {
@@ -130,7 +140,7 @@ export const encodeRequest = (original: GenerationRequest, target: WireTarget): 
   const reasoning = omitUndefined({ effort, summary: summaryFor(original, effort, target) });
   const wire = omitUndefined({
     model: target.model,
-    input: [...encodeInput(request), ...instructionItems(request)],
+    input: [...encodeInput(request, target), ...instructionItems(request)],
     stream: request.stream,
     store: false,
     include: mayReason(target) ? [SEALED] : undefined,
@@ -149,13 +159,16 @@ export const encodeRequest = (original: GenerationRequest, target: WireTarget): 
 };
 
 export const losses = (request: GenerationRequest, target: WireTarget, received: unknown) => {
-  const isSame = request.extras.protocol === 'responses';
+  const isCommon = target.items === 'common';
+  const isSame = request.extras.protocol === 'responses' && !isCommon;
   const { store, input } = (isSame ? received : {}) as Json;
   return [
     ...fitTo(request, target).dropped,
-    ...lossesOn('responses', request, received, {
+    // The common items carry what chat does.
+    ...lossesOn(isCommon ? 'chat' : 'responses', request, received, {
       strict: (schema) => isStrictSchema(fitSchema(schema, target)),
-      thinking: ({ signature, extras }) => Boolean(signature ?? (isSame && extras)),
+      thinking: ({ text, signature, extras }) =>
+        Boolean(signature ?? ((isSame && extras) || (isCommon && text))),
       profile: target,
     }),
     // The vendor stores a response unless the request rejects it.

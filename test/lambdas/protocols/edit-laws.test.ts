@@ -79,7 +79,6 @@ const target: fc.Arbitrary<WireTarget> = fc
       ),
       effort: fc.constantFrom([], ['low', 'medium']),
       systemTurns: fc.constantFrom('leading' as const, 'none' as const),
-      items: fc.constant('common' as const),
       billingLine: fc.constant(false),
       turns: fc.constant('alternating' as const),
       toolCallIds: fc.constantFrom('short' as const, 'limited' as const),
