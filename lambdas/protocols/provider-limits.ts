@@ -4,8 +4,8 @@ export type ProviderLimit = {
   per: 'minute' | 'hour' | 'day';
   remaining: number;
   limit?: number | undefined;
-  /** When it has room again, as stated: a time or a duration (`resetIn`). */
-  reset?: string | undefined;
+  /** Milliseconds since the epoch. */
+  resetAt?: number | undefined;
 };
 
 /** As a record keeps them: `requests/minute 59/60, tokens/minute 149984/150000`. */

@@ -13,3 +13,24 @@ export const secondsIn = (duration: string): number | undefined => {
     0,
   );
 };
+
+/** An HTTP date, each of which starts with a weekday, or RFC 3339; without the check Date.parse reads `-1` as a year. */
+const TIME = /^(?:[A-Z][a-z]{2}|\d{4}-\d\d-\d\dT)/;
+export const instantIn = (text: string): number =>
+  TIME.test(text) ? Date.parse(text) : Number.NaN;
+
+const SECONDS = /^\d{1,13}(?:\.\d{1,20})?$/;
+/** A number from here on is a time: in seconds since the epoch, or in milliseconds (OpenRouter). */
+const EPOCH_SECONDS = 1e9;
+const EPOCH_MS = 1e12;
+
+/** When a limit has room again (ms): a time, or a duration from now. */
+export const resetIn = (value = '', now: number): number | undefined => {
+  const seconds = SECONDS.test(value) ? Number(value) : secondsIn(value);
+  if (seconds === undefined) return instantIn(value) || undefined;
+  if (seconds >= EPOCH_MS) return seconds;
+  return seconds * 1_000 + (seconds < EPOCH_SECONDS ? now : 0);
+};
+
+/** Now, by the clock of who sent a `Date`: what it states of times is by that. */
+export const sentAt = (date = '', now: number): number => Date.parse(date) || now;

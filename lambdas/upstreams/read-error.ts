@@ -8,7 +8,8 @@ import { BILLING_LINE, differenceIn } from '../protocols/rejections/read-differe
 import { type Confidential, cleanReason } from '../protocols/rejections/reason.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
-import { NUMBER, resetIn, retryAfterSeconds } from '../support/retry-after.ts';
+import { resetIn, sentAt } from '../support/duration.ts';
+import { NUMBER, retryAfterSeconds } from '../support/retry-after.ts';
 import { type Chunks, readShortBody } from './response-body.ts';
 
 const reasonOf = (words: string | undefined, confidential: Confidential): string | undefined =>
@@ -56,16 +57,16 @@ export const readSentError = (
 };
 
 /** The one limit that GitHub, Together and gateways send, without a word of what it is. */
-const namelessLimits = (headers: HeaderMap): Pick<ProviderLimit, 'remaining' | 'reset'>[] =>
+const namelessLimits = (headers: HeaderMap, now: number) =>
   ['x-ratelimit', 'ratelimit'].map((name) => ({
     remaining: Number(headers[`${name}-remaining`]),
-    reset: headers[`${name}-reset`],
+    resetAt: resetIn(headers[`${name}-reset`], now),
   }));
 
 /** Seconds until the last of the used-up limits has room again. */
 const untilReset = (limits: ProviderLimit[], headers: HeaderMap, now: number) => {
-  const resets = [...limits, ...namelessLimits(headers)].flatMap(
-    ({ remaining, reset }) => (remaining === 0 && resetIn(reset, now)) || [],
+  const resets = [...limits, ...namelessLimits(headers, now)].flatMap(
+    ({ remaining, resetAt }) => (remaining === 0 && resetAt) || [],
   );
   return resets.length === 0 ? undefined : Math.max(0, Math.max(...resets) - now) / 1_000;
 };
@@ -111,8 +112,7 @@ export const readError = async (
     return new UpstreamError('redirect', 'the upstream redirects', { status: stated });
   }
   const body = await readShortBody(chunks, clock);
-  // What it states of times is by its own clock.
-  const now = Date.parse(headers.date ?? '') || clock.now();
+  const now = sentAt(headers.date, clock.now());
   const status = stated === 500 && TEMPLATE.test(body) ? 400 : stated;
   const { words, param, paths, ...meaning } = interpretErrorBody(status, body, now);
   const isNamed = param === undefined || words?.includes(param);

@@ -16,6 +16,7 @@ import { isRefusal, UpstreamError } from '../protocols/rejections/upstream-error
 import { sentRequest } from '../protocols/thinking/origin.ts';
 import { type Bytes, encodePieces, sha256Of, sizeOf } from '../support/bytes.ts';
 import type { Clock } from '../support/clock.ts';
+import { resetIn, sentAt } from '../support/duration.ts';
 import { post } from './post.ts';
 import { readAnswer, STREAM_TYPE } from './read-answer.ts';
 import { CONNECT_MS, firstEventMs } from './response-body.ts';
@@ -86,7 +87,11 @@ const countIn = (value: string | undefined): number | undefined =>
   value !== undefined && COUNT.test(value) ? Number(value) : undefined;
 
 /** The limits that a response names, of whichever status; undefined if it names none. */
-export const readLimits = (headers: HeaderMap, hostname: string): ProviderLimit[] | undefined => {
+export const readLimits = (
+  headers: HeaderMap,
+  { hostname, now }: { hostname: string; now: number },
+): ProviderLimit[] | undefined => {
+  const at = sentAt(headers.date, now);
   let limits: ProviderLimit[] | undefined;
   for (const names of ROWS) {
     const remaining = countIn(headers[names.remaining]);
@@ -97,7 +102,7 @@ export const readLimits = (headers: HeaderMap, hostname: string): ProviderLimit[
     limits.push({
       ...{ of: names.of, per: isDaily ? 'day' : names.per, remaining },
       limit: countIn(headers[names.limit]),
-      reset: headers[names.reset],
+      resetAt: resetIn(headers[names.reset], at),
     });
   }
   return limits;
@@ -200,7 +205,7 @@ export const createSend = ({ role, clock }: { role: RoleSigner; clock: Clock }) 
     try {
       const response = await sent.response;
       const { status } = response;
-      const limits = readLimits(response.headers, url.hostname);
+      const limits = readLimits(response.headers, { hostname: url.hostname, now: clock.now() });
       if (limits && call.heard) call.heard.limits = limits;
       if (status < 200 || status > 299) {
         const error = await readError(response, response.chunks, {

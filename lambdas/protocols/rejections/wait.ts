@@ -1,5 +1,5 @@
-import { secondsIn } from '../../support/duration.ts';
-import { resetIn, secondsAsked } from '../../support/retry-after.ts';
+import { resetIn, secondsIn } from '../../support/duration.ts';
+import { secondsAsked } from '../../support/retry-after.ts';
 import { asArray, asNumber, asRecord, asString, type Json } from '../bytes/json.ts';
 import { innermost } from './provider-text.ts';
 

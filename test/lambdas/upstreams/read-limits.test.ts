@@ -1,15 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { limitsText } from '../../../lambdas/protocols/provider-limits.ts';
-import { resetIn } from '../../../lambdas/support/retry-after.ts';
 import { readLimits } from '../../../lambdas/upstreams/send.ts';
 import published from '../../fixtures/provider-limits.json' with { type: 'json' };
 
 const NOW = Date.parse('2026-11-24T12:00:00Z');
 const read = (headers: Record<string, string>, hostname = 'api.provider.test') =>
-  readLimits(headers, hostname)?.map(({ reset, ...limit }) => ({
-    ...limit,
-    resetAt: resetIn(reset, NOW),
-  }));
+  readLimits(headers, { hostname, now: NOW });
 
 describe('limits in the headers of a response', () => {
   test.each(published)('the limits of $provider are read as published', (one) => {
