@@ -45,10 +45,14 @@ export const createCachedLookup = <Value>({
   const absent = createLruCache<Entry<Value>>(MAX_ENTRIES);
   const reading = new Map<string, Reading<Value>>();
 
+  /** An entry of an instant to come is older than the clock, which was set back. */
+  const isFresh = ({ readAt, refreshAt }: Entry<Value>): boolean =>
+    readAt <= clock.now() && clock.now() < refreshAt;
+
   /** Dates the value by the start of its read, unless a later read was faster. */
   const keep = (id: string, value: Value | undefined, readAt: number): Value | undefined => {
     const known = present.get(id) ?? absent.get(id);
-    if (known && known.readAt > readAt) return known.value;
+    if (known && known.readAt > readAt && known.readAt <= clock.now()) return known.value;
     const isAbsent = value === undefined;
     (isAbsent ? present : absent).delete(id);
     (isAbsent ? absent : present).set(id, {
@@ -94,7 +98,7 @@ export const createCachedLookup = <Value>({
 
   const lookUp: CachedLookup<Value>['find'] = async (id) => {
     const cached = present.get(id) ?? absent.get(id);
-    if (cached && clock.now() < cached.refreshAt) return cached.value;
+    if (cached && isFresh(cached)) return cached.value;
     const shared = shareRead(id);
     if (!present.get(id)) return shared;
     const fresh = await withTimeout(clock, STALE_READ_TIMEOUT_MS, shared);
@@ -108,12 +112,12 @@ export const createCachedLookup = <Value>({
     peek: (id) => {
       const entry = present.get(id);
       if (entry?.value === undefined) return undefined;
-      return { value: entry.value, isDue: clock.now() >= entry.refreshAt };
+      return { value: entry.value, isDue: !isFresh(entry) };
     },
     isCached: (id) => {
       if (present.get(id)) return true;
       const entry = absent.get(id);
-      return entry !== undefined && clock.now() < entry.refreshAt;
+      return entry !== undefined && isFresh(entry);
     },
   };
 };

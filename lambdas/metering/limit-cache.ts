@@ -17,10 +17,10 @@ const MAX_METERS = 1_000;
 
 type Counts = MeterCounts & { isKeyEnded: boolean };
 
-export type LimitExceeded = MeterCounts & {
-  outcome: Exclude<ReserveResult['outcome'], 'admitted'>;
-  refusal?: ReserveResult['refusal'];
-};
+export type LimitExceeded = MeterCounts &
+  Pick<ReserveResult, 'refusal' | 'floor'> & {
+    outcome: Exclude<ReserveResult['outcome'], 'admitted'>;
+  };
 
 /**
  * One cached limit error. `scope` is the limits, minute and period that it is valid for; `isReading` while

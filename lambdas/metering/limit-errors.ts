@@ -1,12 +1,24 @@
 /** Errors of requests that a limit or a budget denies: a late part of the bundle. */
 import type { BudgetRefusal, Hold } from '../stores/budget-store.ts';
 import type { Period } from '../stores/plan-store.ts';
-import { formatInstant, retryAfterMinute } from '../support/clock.ts';
-import { ApiError, DO_NOT_RETRY, quotaExhausted, rateLimited } from '../support/errors.ts';
+import { formatInstant, minuteOf, minuteResetsAt, retryAfterMinute } from '../support/clock.ts';
+import {
+  ApiError,
+  apiError,
+  DO_NOT_RETRY,
+  quotaExhausted,
+  rateLimited,
+} from '../support/errors.ts';
 import { omitUndefined } from '../support/objects.ts';
 import { dollarsOf } from '../support/public-usage.ts';
 import type { LeaseSize } from './budgets.ts';
-import { LimitReached, type Limits, limitHeaders, resetOfBudget } from './limits.ts';
+import {
+  LimitReached,
+  type Limits,
+  limitHeaders,
+  meterUnavailable,
+  resetOfBudget,
+} from './limits.ts';
 
 /** No `retry-after`: a plan with a limit of 0 admits no request until the operator changes it. */
 const admitsNone = (limit: string): string =>
@@ -38,6 +50,30 @@ export const rateExceeded = (limits: Limits, now: number): ApiError => {
     rule,
   );
   return new LimitReached(error, limits);
+};
+
+/**
+ * 503: the unit was settled, or its minute closed, before. A later attempt of a request whose process died needs
+ * another unit then.
+ */
+export class UnitSettled extends ApiError {
+  constructor() {
+    const { type, message, status, headers } = meterUnavailable();
+    super(type, message, { status, headers });
+    this.name = 'UnitSettled';
+  }
+}
+
+/** `floor` is the last closed minute: of a clock that is ahead, also this machine's before it was set back, it is to come. */
+export const tooLate = (floor: number | undefined, now: number): ApiError => {
+  if (floor === undefined || floor < minuteOf(now)) return new UnitSettled();
+  const until = formatInstant(minuteResetsAt(floor));
+  const error = apiError(
+    `The request could not be metered: the router's clock is behind the one by which this key was metered before. Set it, or use another key until ${until}.`,
+    { status: 503, headers: DO_NOT_RETRY },
+  );
+  error.name = 'ClockBehind';
+  return error;
 };
 
 /** A request in flight ends within a second or a few minutes; which, only its provider knows. */

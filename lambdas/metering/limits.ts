@@ -135,20 +135,8 @@ export class LimitReached extends ApiError {
 export const keyRevoked = (): ApiError => unauthenticated('The API key was revoked or replaced.');
 
 /** 503: without the meter no request is admitted, because a limit that fails open does not limit. */
-const meterUnavailable = (cause: unknown): ApiError =>
+export const meterUnavailable = (cause?: unknown): ApiError =>
   retryLater('The request could not be metered. Retry in a second.', cause);
-
-/**
- * 503: the unit was settled, or its minute closed, before. A later attempt of a request whose process died needs
- * another unit then.
- */
-export class UnitSettled extends ApiError {
-  constructor() {
-    const { type, message, status, headers } = meterUnavailable(undefined);
-    super(type, message, { status, headers });
-    this.name = 'UnitSettled';
-  }
-}
 
 /** Maps `StoreUnavailable` to a public error. @throws ApiError 503 */
 export const mapStoreErrors = async <Value>(verb: () => Promise<Value>): Promise<Value> => {

@@ -5,6 +5,7 @@ import {
   quotaExceeded,
   quotaReserved,
   rateExceeded,
+  tooLate,
 } from '#late/limit-errors';
 import type { Caller } from '../keys/authenticate.ts';
 import type { Unit } from '../stores/answer-store.ts';
@@ -35,7 +36,6 @@ import {
   mapStoreErrors,
   mayReport,
   reservationOf,
-  UnitSettled,
 } from './limits.ts';
 import { createReadSnapshot, createReadUsage, createReaper, type Usage } from './quota-usage.ts';
 
@@ -104,7 +104,7 @@ const CHARGE_TIMEOUT_MS = 1_000;
 type ReserveOptions = Pick<AdmitOptions, 'now' | 'lease'> & { isConfirmed: boolean };
 
 const limitError = (
-  { outcome, refusal }: LimitExceeded,
+  { outcome, refusal, floor }: LimitExceeded,
   limits: Limits,
   { plan }: Caller,
   { now, lease }: { now: number; lease: LeaseSize | undefined },
@@ -122,9 +122,9 @@ const limitError = (
       return concurrencyReached(plan.concurrency, limits, now);
     case 'over-budget':
       if (refusal) return budgetError(refusal, { limits, lease, now });
-      return new UnitSettled();
+      return tooLate(floor, now);
     case 'too-late':
-      return new UnitSettled();
+      return tooLate(floor, now);
   }
 };
 

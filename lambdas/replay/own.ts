@@ -1,6 +1,6 @@
+import { UnitSettled } from '#late/limit-errors';
 import type { CheckedCall } from '../endpoints/check-call.ts';
 import type { EncodedReply, Keeper, Reply, StreamReply } from '../endpoints/endpoint.ts';
-import { UnitSettled } from '../metering/limits.ts';
 import type { MessageBatches } from '../protocols/streams/sse.ts';
 import type { AnswerStore, Fingerprint, Unit } from '../stores/answer-store.ts';
 import type { Clock } from '../support/clock.ts';

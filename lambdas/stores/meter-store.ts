@@ -50,6 +50,8 @@ export type ReserveResult = MeterCounts & {
     /** A budget of dollars lends no more, as `refusal` explains. */
     | 'over-budget';
   refusal?: BudgetRefusal | undefined;
+  /** The last minute that is closed, of a meter that is not sharded. */
+  floor?: number | undefined;
   /** The budgets of a request that was admitted. */
   budgets?: BudgetView[] | undefined;
   /** Marks of dead processes exist: `reap` may refund units. */

@@ -170,6 +170,11 @@ export const ERROR_ROWS: Record<string, ErrorRow[]> = {
       remedy: 'None.',
     },
     {
+      match: /clock is behind/,
+      cause: 'The machine has a wrong clock, or had one that was ahead when the key was used.',
+      remedy: '[The runbook](operations.md#meter-unreachable).',
+    },
+    {
       match:
         /could not be (checked|metered)|are unavailable|is unavailable|Storage unavailable|kept response cannot|still running/,
       cause: 'A table of the router is slow or away, or the first of two equal requests runs.',

@@ -11,6 +11,8 @@ const REPEAT_MS = 2_000;
 const YIELD_MS = 4_500;
 
 const isTurnOf = (turns: Turns, by: Taker, now: number): boolean => {
+  // The clock was set back.
+  if (now < turns.at) return true;
   if (by === undefined || by !== turns.by) return now - turns.at >= INTERVAL_MS;
   const hasYielded = turns.deniedAt === undefined || now - turns.deniedAt >= YIELD_MS;
   return hasYielded && now - turns.at >= REPEAT_MS;

@@ -15,6 +15,7 @@ import { createReserveGroups } from './meter-groups.ts';
 import {
   countsIn,
   EPOCH,
+  FLOOR,
   IN_FLIGHT,
   isFirstMark,
   itemKey,
@@ -189,7 +190,8 @@ export const createReserve = (
       if (outcome === 'other-epoch' || outcome === 'full' || outcome === 'no-budget')
         return undefined;
       if (outcome === 'changed') continue;
-      return { outcome, ...countsIn(item, reservation), ...budgets };
+      const floor = numberIn(item, FLOOR);
+      return { outcome, floor, ...countsIn(item, reservation), ...budgets };
     }
     throw new StoreUnavailable('The meter changed faster than it could be read.');
   };
