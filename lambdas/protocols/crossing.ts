@@ -5,5 +5,6 @@ export { createSeveralChoices } from './chat/choices.ts';
 export { isDefault, lossesBeyond, lostThinking } from './ledger/ledger.ts';
 export { decodeAsText, spokenReference } from './messages/blocks-as-text.ts';
 export { clientTool } from './messages/client-tools.ts';
-export { closedSchema } from './messages/closed-schema.ts';
+export { closedFormat, formatInWords, isWithinStrict } from './messages/format-in-words.ts';
 export { lostEdits, lostSettings, reminderEdits } from './messages/losses.ts';
+export { messageAsEvents } from './messages/message-as-events.ts';

@@ -23,7 +23,7 @@ const BUDGET_KB = 300;
 const PARTS = {
   'late-responses.cjs': 50,
   'late-answers.cjs': 9,
-  'late-crossing.cjs': 20,
+  'late-crossing.cjs': 22,
   'late-encoders.cjs': 14,
   'late-family-weights.cjs': 8,
   'late-gemini.cjs': 11,

@@ -1,4 +1,4 @@
-import { marksOf, withMarksFor } from '#late/crossing';
+import { isWithinStrict, marksOf, withMarksFor } from '#late/crossing';
 import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import { withEdits } from '../bytes/edits.ts';
 import { asArray, asRecord, type Json } from '../bytes/json.ts';
@@ -13,7 +13,7 @@ import { fieldsOf } from './encode-content.ts';
 import { encodeTurns } from './encode-turns.ts';
 import { withCallerBetas } from './headers.ts';
 import { encodeEffort, fitTo } from './request.ts';
-import { encodeResponseFormat, isWithinStrict } from './response-format.ts';
+import { encodeResponseFormat } from './response-format.ts';
 import { encodeThinking } from './thinking.ts';
 import { encodeToolChoice, originalTool } from './tools.ts';
 

@@ -1,4 +1,4 @@
-import { isDefault, lostEdits, lostSettings } from '#late/crossing';
+import { isDefault, isWithinStrict, lostEdits, lostSettings } from '#late/crossing';
 import { invalidRequest } from '../../support/errors.ts';
 import { isEmpty, omitUndefined } from '../../support/objects.ts';
 import { parseWire } from '../../support/schema.ts';
@@ -13,7 +13,7 @@ import { lostGrammar } from '../tools/custom.ts';
 import { fitSchema } from '../tools/schemas.ts';
 import { fitThinking } from './fit-thinking.ts';
 import { BETA_HEADER, callerHeaders, losesBeta, withCallerBetas } from './headers.ts';
-import { decodeResponseFormat, fitFormat, isWithinStrict } from './response-format.ts';
+import { decodeResponseFormat, fitFormat } from './response-format.ts';
 import { encodeThinking, modeOf, takesManagement } from './thinking.ts';
 import { decodeParallel, decodeTool, decodeToolChoice, fitAllowed } from './tools.ts';
 import { assertContent, decodeTurns } from './turns.ts';

@@ -1,6 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
-import { closedSchema } from '#late/crossing';
-import { isEmpty, omitUndefined } from '../../support/objects.ts';
+import { closedFormat, formatInWords } from '#late/crossing';
 import { asRecord, type Json } from '../bytes/json.ts';
 import type { Fitted } from '../fit-request.ts';
 import type { GenerationRequest, ResponseFormat } from '../generation.ts';
@@ -8,36 +6,21 @@ import { instruct } from '../instructions.ts';
 import { PATHS } from '../ledger/paths.ts';
 import type { Profile } from '../profile.ts';
 
-type JsonSchemaFormat = Extract<ResponseFormat, { type: 'json-schema' }>;
-
 export const decodeResponseFormat = (format: unknown): ResponseFormat | undefined => {
   const schema = asRecord(asRecord(format)?.schema);
   return schema && { type: 'json-schema', schema };
 };
 
-/** Chat describes a schema next to it. */
-const describedSchema = ({ description, schema }: JsonSchemaFormat): Json =>
-  omitUndefined({ description, ...schema });
-
 /** Schemas of other protocols' callers may need closing; those of the same protocol are unchanged. */
 const schemaOf = ({ responseFormat: format, extras }: GenerationRequest): Json | undefined => {
   if (format?.type !== 'json-schema') return undefined;
-  return extras.protocol === 'messages' ? format.schema : closedSchema(describedSchema(format));
+  return extras.protocol === 'messages' ? format.schema : closedFormat(format);
 };
 
 export const encodeResponseFormat = (request: GenerationRequest): Json | undefined => {
   const schema = schemaOf(request);
   return schema && { type: 'json_schema', schema };
 };
-
-/** Whether strict mode supports a tool's parameters, i.e. closing does not change them. */
-export const isWithinStrict = (parameters: Json): boolean =>
-  isDeepStrictEqual(closedSchema(parameters), parameters);
-
-const instructionFor = (format: ResponseFormat): string =>
-  format.type === 'json' || isEmpty(format.schema)
-    ? 'Reply with one JSON object and nothing else.'
-    : `Reply with JSON that fits this JSON Schema, and with nothing else:\n${JSON.stringify(describedSchema(format))}`;
 
 /** Instructs the model if the format is plain JSON, a schema that structured mode cannot express, or the target has no such mode. */
 export const fitFormat = (request: GenerationRequest, { hintsWithout }: Profile): Fitted => {
@@ -46,7 +29,7 @@ export const fitFormat = (request: GenerationRequest, { hintsWithout }: Profile)
   const isTaken = hintsWithout?.includes('output_format') !== true;
   if (isTaken && schemaOf(request) !== undefined) return { request, dropped: [] };
   return {
-    request: instruct(isTaken ? request : rest, instructionFor(format)),
+    request: instruct(isTaken ? request : rest, formatInWords(format)),
     dropped: isTaken || format.type === 'json' ? [] : [PATHS[request.extras.protocol].format],
   };
 };

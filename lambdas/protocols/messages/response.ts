@@ -1,12 +1,7 @@
+import { messageAsEvents } from '#late/crossing';
 import { omitUndefined } from '../../support/objects.ts';
 import { asArray, asRecord, isTooDeep, type Json } from '../bytes/json.ts';
-import type {
-  AnswerBlock,
-  Generation,
-  GenerationEvent,
-  GenerationRequest,
-  ResponseMeta,
-} from '../generation.ts';
+import type { AnswerBlock, Generation, GenerationRequest, ResponseMeta } from '../generation.ts';
 import { assertNoError } from '../protocol.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
 import { withBody } from '../streams/event-writer.ts';
@@ -16,40 +11,6 @@ import { decodeFinishReason, encodeFinishReason } from './finish-reason.ts';
 import { messageId, responseToolId } from './ids.ts';
 import { createBlockReader } from './stream-reader.ts';
 import { encodeMessageUsage, usageIn } from './usage.ts';
-
-const eventsOfBlock = (block: Json, index: number): Json[] => {
-  const { type, text, thinking, input } = block;
-  const append = (delta: Json) => ({ type: 'content_block_delta', index, delta });
-  const start = (own: Json) => ({
-    type: 'content_block_start',
-    index,
-    content_block: { ...block, ...own },
-  });
-  const stop = { type: 'content_block_stop', index };
-  if (type === 'text') return [start({ text: '' }), append({ type: 'text_delta', text }), stop];
-  if (type === 'thinking') {
-    return [start({ thinking: '' }), append({ type: 'thinking_delta', thinking }), stop];
-  }
-  if (type !== 'tool_use' || asRecord(input) === undefined) return [start({}), stop];
-  const fragment = { type: 'input_json_delta', partial_json: JSON.stringify(input) };
-  return [start({ input: {} }), append(fragment), stop];
-};
-
-/** A whole message as a stream, for a caller of the protocol who asked for one. */
-const streamed = (wire: Json, request: GenerationRequest): GenerationEvent[] => {
-  const { stop_reason, stop_sequence, stop_details, container, context_management, ...message } =
-    wire;
-  const delta = omitUndefined({ stop_reason, stop_sequence, stop_details, container });
-  const begun = { ...message, content: [], stop_reason: null, stop_sequence: null };
-  const events = [
-    { type: 'message_start', message: begun },
-    ...asArray(wire.content).flatMap((block, index) => eventsOfBlock(asRecord(block) ?? {}, index)),
-    { type: 'message_delta', delta, context_management, usage: wire.usage },
-    { type: 'message_stop' },
-  ];
-  const { push } = streamDecoder(request);
-  return events.flatMap((event) => push({ data: JSON.stringify(event) }));
-};
 
 /** @throws UpstreamError when the body is not a response, or one without a stop_reason. */
 export const decodeResponse = (body: unknown, request: GenerationRequest, text?: string) => {
@@ -61,7 +22,10 @@ export const decodeResponse = (body: unknown, request: GenerationRequest, text?:
   const reason = decodeFinishReason(wire);
   if (!reason) throw new UpstreamError('truncated', 'the response has no stop_reason');
   const isSame = request.extras.protocol === 'messages';
-  if (isSame && request.stream) return streamed(wire, request);
+  if (isSame && request.stream) {
+    const { push } = streamDecoder(request);
+    return messageAsEvents(wire).flatMap((event) => push({ data: JSON.stringify(event) }));
+  }
   const { writer, ...blocks } = createBlockReader(request);
   writer.start();
   asArray(wire.content).forEach((block, index) => {
