@@ -102,6 +102,7 @@ const createBlockRelay = () => {
     const delta = asRecord(event.value.delta) ?? {};
     if (!open || event.value.index !== index) return undefined;
     const { block } = open;
+    if (headOf(events.slice(1))) return undefined;
     if (delta.type === 'signature_delta') {
       if (block.type === 'thinking') open.signature = event;
       return [];

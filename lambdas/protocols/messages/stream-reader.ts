@@ -63,6 +63,12 @@ const mayBeEmpty = ({ stop = [], maxTokens }: GenerationRequest): boolean =>
 /** Kinds of delta that carry content. */
 const CONTENT = ['text_delta', 'thinking_delta', 'input_json_delta'];
 
+/** The kinds that begin without a name, by their deltas. */
+const PROSE = new Map<unknown, string>([
+  ['text_delta', 'text'],
+  ['thinking_delta', 'thinking'],
+]);
+
 /** A started block, with the fields that are written when it ends. */
 type StartedBlock = {
   key: string;
@@ -150,9 +156,14 @@ export const createBlockReader = (request: GenerationRequest) => {
     }
   };
 
+  /** Some gateways go on with another kind of prose in an open block, which begins one. */
   const append = (key: string, delta: Json) => {
     const block = blocks.get(key);
-    if (block) deltas.append(block, delta);
+    const prose = PROSE.get(delta.type);
+    const isOther = block && prose && block.head.type !== prose && block.head.type !== 'native';
+    if (isOther) start(key, { type: prose });
+    const open = blocks.get(key);
+    if (open) deltas.append(open, delta);
     else assertUnknownKind(key, delta);
   };
 
