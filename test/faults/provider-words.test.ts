@@ -880,6 +880,21 @@ const ROWS: Record<string, Row> = {
     sent: { context_management: undefined },
     dropped: 'context_management',
   },
+  "OpenRouter's, of a beta": {
+    words: {
+      error: {
+        message:
+          "No endpoints available that support Anthropic's context management features (context-management-2025-06-27). Context management requires a supported provider (Anthropic).",
+        code: 400,
+      },
+    },
+    isRejected: has('context_management'),
+    protocol: 'messages',
+    headers: { 'anthropic-beta': 'context-management-2025-06-27' },
+    fields: { context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } },
+    sent: { context_management: undefined },
+    dropped: 'context_management.edits[clear_tool_uses_20250919], anthropic-beta',
+  },
   "Bedrock's, of the schema of a response": {
     words: 'output_config.format: Extra inputs are not permitted',
     isRejected: hasText('json_schema'),

@@ -127,6 +127,8 @@ const RULES: Rule[] = [
   // Bedrock names none.
   [/unsupported beta header:? (\S{1,80})|invalid beta flag/, betasWithout],
   [/unexpected value\(s\) (.{1,400}) for the anthropic-beta/, betasWithout],
+  // OpenRouter.
+  [/^no endpoints available that support .{1,60} \((\S{1,80})\)/, betasWithout],
   [/anthropic-version: (\d{4}-\d\d-\d\d) is not a valid version/, versionsWithout],
   // OpenAI shows them to organizations that have proved who they are.
   [/must be verified to generate reasoning summaries/, hintsWithout('summary')],
