@@ -23,10 +23,31 @@ const billingIn = (wire: Json, prompt: Json | undefined, completion: Json | unde
     statedNanos: statedNanosIn(wire),
   });
 
-/**
- * `prompt_tokens` includes cached tokens, as in the canonical form; their field differs between
- * upstreams. Undefined: the upstream sent no counts.
- */
+/** Gateways before Claude leave what is cached out of the prompt, which shows where it is clearly more than that. */
+const inputOf = (prompt: number, { cacheReadTokens = 0, cacheWriteTokens = 0 }: Partial<Usage>) => {
+  const cached = cacheReadTokens + cacheWriteTokens;
+  return prompt < cached * 0.9 ? prompt + cached : prompt;
+};
+
+/** The counts of a cache, whose names differ between upstreams. */
+const cacheIn = (wire: Json, prompt: Json | undefined): Partial<Usage> =>
+  omitUndefined({
+    cacheReadTokens:
+      asCount(prompt?.cached_tokens) ??
+      asCount(wire.prompt_cache_hit_tokens) ??
+      asCount(wire.cached_tokens),
+    // OpenRouter's and OpenAI's name, Qwen's, and that of a gateway before Anthropic.
+    cacheWriteTokens:
+      asCount(prompt?.cache_write_tokens) ??
+      asCount(prompt?.cache_creation_input_tokens) ??
+      asCount(wire.cache_creation_input_tokens),
+    // OpenAI's, and LiteLLM's before Anthropic.
+    cacheWriteLongTokens:
+      asCount(asRecord(prompt?.cache_write_tokens_details)?.ttl_12h_tokens) ??
+      asCount(asRecord(prompt?.cache_creation_token_details)?.ephemeral_1h_input_tokens),
+  });
+
+/** `prompt_tokens` includes cached tokens, as in the canonical form. Undefined: the upstream sent no counts. */
 const decodeUsage = (value: unknown): Usage | undefined => {
   const wire = asRecord(value);
   const inputTokens = asCount(wire?.prompt_tokens);
@@ -36,23 +57,13 @@ const decodeUsage = (value: unknown): Usage | undefined => {
   const completion = asRecord(wire.completion_tokens_details);
   const reasoning = asCount(completion?.reasoning_tokens);
   const billing = billingIn(wire, prompt, completion);
+  const cache = cacheIn(wire, prompt);
+  const input = inputOf(inputTokens ?? 0, cache);
   return {
-    inputTokens: inputTokens ?? 0,
-    outputTokens: outputOf(wire, inputTokens ?? 0, outputTokens ?? 0),
+    ...cache,
+    inputTokens: input,
+    outputTokens: outputOf(wire, input, outputTokens ?? 0),
     ...omitUndefined({
-      cacheReadTokens:
-        asCount(prompt?.cached_tokens) ??
-        asCount(wire.prompt_cache_hit_tokens) ??
-        asCount(wire.cached_tokens),
-      // OpenRouter's and OpenAI's name, Qwen's, and that of a gateway before Anthropic.
-      cacheWriteTokens:
-        asCount(prompt?.cache_write_tokens) ??
-        asCount(prompt?.cache_creation_input_tokens) ??
-        asCount(wire.cache_creation_input_tokens),
-      // OpenAI's, and LiteLLM's before Anthropic.
-      cacheWriteLongTokens:
-        asCount(asRecord(prompt?.cache_write_tokens_details)?.ttl_12h_tokens) ??
-        asCount(asRecord(prompt?.cache_creation_token_details)?.ephemeral_1h_input_tokens),
       reasoningTokens: reasoning,
       billing: isEmpty(billing) ? undefined : billing,
     }),

@@ -73,10 +73,26 @@ export const readMessageUsage = (message: Json | undefined): WireUsage => {
   };
 };
 
+const cachedIn = ({ cacheReadTokens = 0, cacheWriteTokens = 0 }: WireUsage): number =>
+  cacheReadTokens + cacheWriteTokens;
+
 /** Whether an event counts no prompt. Where the vendor only summed up a conversation, that is its count. */
 const lacksPrompt = (usage: WireUsage): boolean => {
-  const { inputTokens = 0, cacheReadTokens = 0, cacheWriteTokens = 0, billing } = usage;
-  return inputTokens + cacheReadTokens + cacheWriteTokens === 0 && !billing?.compactions;
+  const { inputTokens = 0, billing } = usage;
+  return inputTokens + cachedIn(usage) === 0 && !billing?.compactions;
+};
+
+/** What the start counts in all, and the end in part: the start's count is about that of the cache or above. */
+const MIN_WHOLE = 0.9;
+
+/** Qwen counts the whole prompt at the start, and of it only what was cached at the end. */
+const splitPrompt = (earlier: WireUsage, later: WireUsage): WireUsage => {
+  const { inputTokens: whole = 0 } = earlier;
+  const cached = cachedIn(later);
+  const isWhole = later.inputTokens === undefined && cachedIn(earlier) === 0;
+  return isWhole && cached > 0 && whole > cached * MIN_WHOLE
+    ? { inputTokens: Math.max(0, whole - cached) }
+    : {};
 };
 
 const promptOf = ({ outputTokens: _, reasoningTokens: __, ...prompt }: WireUsage): WireUsage =>
@@ -86,6 +102,7 @@ const promptOf = ({ outputTokens: _, reasoningTokens: __, ...prompt }: WireUsage
 export const mergeUsage = (earlier: WireUsage, later: WireUsage): WireUsage => ({
   ...earlier,
   ...later,
+  ...splitPrompt(earlier, later),
   ...(lacksPrompt(later) && promptOf(earlier)),
   billing: { ...earlier.billing, ...later.billing },
 });

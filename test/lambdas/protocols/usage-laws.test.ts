@@ -36,6 +36,8 @@ const asMessages = ({ input, read, written, output, thinking }: Counts) => ({
   output_tokens_details: { thinking_tokens: thinking },
 });
 
+type Cached = { cached_tokens: number; cache_write_tokens: number };
+
 /** The places in which chat upstreams state their usage. */
 const chatPlaces: Record<string, (usage: Json) => object[]> = {
   'on a chunk of its own': (usage) => [said(), finished(), { choices: [], usage }],
@@ -48,6 +50,16 @@ const chatPlaces: Record<string, (usage: Json) => object[]> = {
     { ...said(), usage: { prompt_tokens: 1, completion_tokens: 1 } },
     { ...finished(), usage },
   ],
+  'on the finish, without what was cached of the prompt': (usage) => {
+    const { cached_tokens: read, cache_write_tokens: written } =
+      usage.prompt_tokens_details as Cached;
+    const input = Number(usage.prompt_tokens) - read - written;
+    const isClear = input < (read + written) / 2;
+    return [
+      said(),
+      { ...finished(), usage: { ...usage, ...(isClear && { prompt_tokens: input }) } },
+    ];
+  },
   'in the choice': (usage) => [said(), finished({ usage })],
   'under a name of their own': (usage) => [said(), { ...finished(), x_groq: { usage } }],
 };
@@ -81,6 +93,17 @@ const messagesPlaces: Record<string, (usage: Json) => Event[]> = {
   }) => message({ ...usage, output_tokens: 1 }, { output_tokens, output_tokens_details }),
   'at the end': (usage) => message({ input_tokens: 0, output_tokens: 0 }, usage),
   'in both places': (usage) => message({ ...usage, output_tokens: 1 }, usage),
+  'at the start in all, and at the end what was cached of it': (usage) => {
+    const { input_tokens, output_tokens, output_tokens_details, ...cached } = usage;
+    const whole = [input_tokens, ...Object.values(cached)].reduce<number>(
+      (sum, count) => sum + Number(count),
+      0,
+    );
+    return message(
+      { input_tokens: whole, output_tokens: 0 },
+      { ...cached, output_tokens, output_tokens_details },
+    );
+  },
   'at the start, with zeros for the prompt at the end': (usage) => {
     const { output_tokens, output_tokens_details } = usage;
     const none = asMessages({ input: 0, read: 0, written: 0, output: 0, thinking: 0 });
