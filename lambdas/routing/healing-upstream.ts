@@ -82,8 +82,8 @@ const nextForm = (form: Form, error: unknown): Form | undefined => {
   return before && { ...form, call: before.call, rejected, repeats: form.repeats + 1 };
 };
 
-/** Of one request. A model that never thinks names two: each form of thinking that it is sent. */
-const MAX_DIFFERENCES = 2;
+/** Of one request. Bedrock names four of an agent's first one. */
+const MAX_DIFFERENCES = 4;
 /** Of one request, where two versions are known to be behind the address: of 200 requests two fail, if each has half. */
 const MAX_REPEATS = 4;
 /** A provider changes all of its workers within minutes. */
