@@ -1,4 +1,4 @@
-import { nearMatches } from '#late/media';
+import { policyNotMet, validModelsText } from '#late/media';
 import type { Prices, PublicPrices } from '../money/prices.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { oncePer } from '../support/memo.ts';
@@ -41,10 +41,7 @@ export const requireWithin = <Target extends Labels>(
 ): Target[] => {
   const within = targetsWithin(model, policy);
   if (within.length > 0 || !policy) return within;
-  throw invalidRequest(
-    `Your key or its plan requires ${policyText(policy)}, and no provider of the model '${model.id}' has it.`,
-    { code: 'policy_not_met', param: 'model', headers: retirementHeaders(asked, model) },
-  );
+  throw policyNotMet(policyText(policy), model.id, retirementHeaders(asked, model));
 };
 
 export type { Model, Target };
@@ -93,13 +90,6 @@ type Answering = { asked: Model; model: Model };
 
 /** Maximum length of a caller's text in an error. */
 const ECHO_LIMIT = 100;
-
-/** Every valid id, near matches first. */
-const validModelsText = (id: string, valid: string[]): string => {
-  const near = nearMatches(id, valid);
-  const hint = near.length > 0 ? `Did you mean ${near.join(' or ')}? ` : '';
-  return `${hint}Valid models: ${[...new Set([...near, ...valid])].join(', ')}.`;
-};
 
 /** Ids and aliases have two or three segments; clients add one or two. */
 const MAX_SEGMENTS = 8;

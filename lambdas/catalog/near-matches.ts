@@ -53,10 +53,17 @@ const resemblance = (wanted: string, id: string): number => {
 };
 
 /** The ids most like `wanted`, best first, at most three. */
-export const nearMatches = (wanted: string, ids: string[]): string[] =>
+const nearMatches = (wanted: string, ids: string[]): string[] =>
   ids
     .map((id) => ({ id, score: resemblance(normalized(wanted), normalized(id)) }))
     .filter(({ score }) => score > 0)
     .toSorted((one, other) => other.score - one.score)
     .slice(0, MAX_MATCHES)
     .map(({ id }) => id);
+
+/** Every valid id, near matches first. */
+export const validModelsText = (id: string, valid: string[]): string => {
+  const near = nearMatches(id, valid);
+  const hint = near.length > 0 ? `Did you mean ${near.join(' or ')}? ` : '';
+  return `${hint}Valid models: ${[...new Set([...near, ...valid])].join(', ')}.`;
+};

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { assertChosenHere } from '#late/media';
 import { assertCapable, assertFits, targetsFor } from '../catalog/capabilities.ts';
 import { type Catalog, type Model, requireWithin, type Target } from '../catalog/catalog.ts';
 import {
@@ -206,6 +207,14 @@ const decode = ({ protocol, body, headers, caller }: Call) => {
 const isOnlyByPolicy = (model: Model, inside: Target[], targets: Target[]): boolean =>
   targets.length === 1 && inside.length === 1 && model.targets.length > 1;
 
+/** Members that may name an address begin so. */
+const ADDRESS = /^(?:api|base|user)_/;
+
+/** Whether its members are to be read for those that choose another model, provider or address: for few, so that it is late. */
+const mayChoose = ({ body, caller: { plan } }: Call): boolean =>
+  Boolean(plan.models ?? plan.require) ||
+  Object.keys(Object(body)).some((name) => ADDRESS.test(name));
+
 /** Runs every check that is free of quota. @throws ApiError 400, 404 */
 export const checkCall = (
   { catalog, calibrations, prefer }: CheckDeps,
@@ -214,6 +223,7 @@ export const checkCall = (
   const { request, session, attribution } = decode(call);
   const { asked, model } = catalog.require(request.model, call.caller.plan, call.startedAt);
   call.note({ model: model.id, stream: request.stream });
+  if (mayChoose(call)) assertChosenHere(call.body, call.caller.plan);
   assertCapable(model, request);
   const isStrict = /^(?:1|true)$/i.test(call.header('x-router-strict') ?? '');
   const targetsInside = requireWithin(model, call.caller.plan.require, asked);

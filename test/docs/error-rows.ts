@@ -51,6 +51,12 @@ export const ERROR_ROWS: Record<string, ErrorRow[]> = {
       remedy: 'Use a model of `GET /v1/models`; the error has the nearest ones.',
     },
     {
+      match: /may not name others|the addresses and keys of providers/,
+      cause:
+        'A gateway behind the router would follow this member of the body to other [models or providers](providers.md#policies).',
+      remedy: 'Leave the member out, or name the model in `model`.',
+    },
+    {
       match: /was retired on/,
       cause: 'The model is past the day of its retirement in the catalog.',
       remedy: 'Use the successor.',

@@ -49,6 +49,9 @@ beforeAll(async () => {
   const models = catalogOf(us.url, eu.url);
   fleet = await startFleet({ models, clock, secret: CANARIES.upstreamKey, onDynamo: true });
   const lifecycle = createKeyLifecycle({ ...fleet.stores, clock, randomBytes });
+  const listed = { id: 'listed', rpm: 1_000, quota: 1_000, period: 'month' } as const;
+  await fleet.stores.plans.putPlan({ ...listed, models: ['vendor/both'] });
+  keys.listed = (await lifecycle.create({ projectId: 'project', planId: 'listed' })).key;
   const plans: Record<string, Plan['require']> = {
     eu: { region: ['eu'] },
     strict: { region: ['eu', 'us'], retention: ['none'] },
@@ -129,6 +132,56 @@ describe('a key that requires labels', () => {
     expect(found?.require).toEqual({ retention: ['none'] });
     const changed = await lifecycle.change(record, { require: null });
     expect(changed?.after.require).toBeUndefined();
+  });
+});
+
+describe('a body that names other models or providers than the router', () => {
+  const MODELS = [
+    { models: ['other'] },
+    { fallbacks: [{ model: 'other' }] },
+    { providerOptions: { gateway: { models: ['other'] } } },
+    { extra_body: { models: ['other'] } },
+    { tools: [{ type: 'advisor_20260301', name: 'advisor', model: 'other' }] },
+    { tools: [{ type: 'openrouter:advisor', parameters: { model: 'other' } }] },
+  ];
+  const PROVIDERS = [
+    { provider: { only: ['other'] } },
+    { providerOptions: { gateway: { order: ['other'] } } },
+    { inference_geo: 'global' },
+  ];
+  const ADDRESSES = [{ api_base: 'http://other' }, { api_key: 'sk-other' }];
+  const statusesOf = async ([path, body]: Family, members: object[], plan: string) => {
+    const sent = members.map((one) => post([path, { ...body, ...one }], 'vendor/both', plan));
+    return (await Promise.all(sent)).map(({ status: code }) => code);
+  };
+
+  test.each(FAMILIES)(
+    'a request of %s whose plan has models or labels gets 400 that names the member, and calls nobody',
+    async (...family) => {
+      for (const plan of ['listed', 'eu']) {
+        const refused = plan === 'eu' ? [...MODELS, ...PROVIDERS] : MODELS;
+        const statuses = await statusesOf(family, [...refused, ...ADDRESSES], plan);
+        expect(new Set(statuses), plan).toEqual(new Set([400]));
+      }
+      expect([us.calls, eu.calls]).toEqual([0, 0]);
+      const { text } = await post([family[0], { ...family[1], ...MODELS[2] }], 'vendor/both', 'eu');
+      expect(text).toContain("so 'providerOptions.gateway.models' may not name others.");
+    },
+  );
+
+  test('a plan without models and labels may name models and providers, and no address', async () => {
+    const named = [...MODELS.slice(0, 3), ...PROVIDERS];
+    expect(new Set(await statusesOf(CHAT, named, 'any'))).toEqual(new Set([200]));
+    for (const family of FAMILIES)
+      expect(await statusesOf(family, ADDRESSES, 'any')).toEqual([400, 400]);
+    expect(new Set(await statusesOf(CHAT, PROVIDERS, 'listed'))).toEqual(new Set([200]));
+  });
+
+  test('a plan with models takes empty members and tools of the caller', async () => {
+    const parameters = { type: 'object', properties: { model: { type: 'string' } } };
+    const own = { type: 'function', function: { name: 'pick', parameters } };
+    const harmless = [{ models: [] }, { fallbacks: null }, { tools: [own] }];
+    expect(await statusesOf(CHAT, harmless, 'listed')).toEqual([200, 200, 200]);
   });
 });
 
