@@ -29,11 +29,17 @@ const publicBudget = (budget: Budget) => ({
   set_at: formatInstant(budget.setAt),
 });
 
+/**
+ * In the first hour of a day, and the same share of others, the pace is that of the whole share: a request in the minute after
+ * midnight would forecast a thousand times its cost.
+ */
+const SHARES = 24;
+
 /** What is spent at the period's end, at the pace that it had since the period began, or the budget. */
 const forecast = ({ period, since = 0 }: Budget, { spent }: BudgetState, now: number) => {
   if (period === 'total') return {};
   const { startsAt, resetsAt } = periodOf(period, now);
-  const elapsed = Math.max(now - Math.max(startsAt, since), 1);
+  const elapsed = Math.max(now - Math.max(startsAt, since), (resetsAt - startsAt) / SHARES);
   const rest = Math.max(0, resetsAt - now);
   return {
     forecast_usd: Number(dollarsOf(Math.round(spent * (1 + rest / elapsed))).toFixed(2)),

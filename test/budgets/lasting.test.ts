@@ -38,9 +38,9 @@ const startMonths = async () => {
       expect((await post(router, budgetOf(owner), budget)).status).toBe(200);
       clock.advance(APPLIED_MS);
     },
-    readSpent: async (owner: string) => {
+    read: async (owner: string) => {
       const reply = await fetch(router.baseUrl + budgetOf(owner));
-      return ((await reply.json()) as { spent_usd: number }).spent_usd;
+      return (await reply.json()) as { spent_usd: number; forecast_usd: number };
     },
     ask: async (words: number) => {
       const content = `say ${'word '.repeat(words)}`;
@@ -53,15 +53,15 @@ const startMonths = async () => {
 };
 
 test('a budget of users that becomes one in total counts what a user has spent for longer than 40 days', async () => {
-  const { clock, setBudget, readSpent, ask } = await startMonths();
+  const { clock, setBudget, read, ask } = await startMonths();
   await setBudget('users', { max_usd: 1, period: 'day' });
   await ask(10);
   await setBudget('users', { max_usd: 1, period: 'total' });
   await ask(10);
-  const spent = await readSpent('users/ann');
+  const { spent_usd: spent } = await read('users/ann');
   expect(spent).toBeGreaterThan(0);
   clock.advance(50 * DAY);
-  expect(await readSpent('users/ann')).toBe(spent);
+  expect((await read('users/ann')).spent_usd).toBe(spent);
 });
 
 test('the threshold of a budget in total is announced once, also by a process that starts two months later', async () => {
@@ -75,4 +75,18 @@ test('the threshold of a budget in total is announced once, also by a process th
   clock.advance(HOUR);
   await ask(1);
   expect(reached).toEqual([50]);
+});
+
+test('the forecast of a budget that is seconds old, or in the minute after midnight, is of the size of what is spent', async () => {
+  const { clock, setBudget, read, ask } = await startMonths();
+  await setBudget('users', { max_usd: 1, period: 'day' });
+  const forecast = async () => {
+    for (const words of [600, 600]) await ask(words);
+    const { spent_usd: spent, forecast_usd: forecasted } = await read('users/ann');
+    expect(spent).toBeGreaterThan(0.001);
+    return forecasted / spent;
+  };
+  expect(await forecast()).toBeLessThan(30);
+  clock.set(Date.parse('2026-11-22T00:00:10Z'));
+  expect(await forecast()).toBeLessThan(30);
 });
