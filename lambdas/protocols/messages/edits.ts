@@ -114,7 +114,11 @@ const partEdits = (part: Json, taker: Taker): Edit[] => {
     case 'image':
       return media(part);
     case 'tool_use':
-      return asRecord(part.input) ? [] : [set(['input'], {})];
+      return [
+        ...(asRecord(part.input) ? [] : [set(['input'], {})]),
+        // As SDKs send back a call of Bedrock's, which Bedrock rejects.
+        ...(part.caller === null ? [remove(['caller'])] : []),
+      ];
     case 'tool_result':
       return contentEdits(part, 'content', taker);
     case 'tool_reference':
