@@ -3,7 +3,9 @@ import { ORGANISATION } from '../metering/budgets.ts';
 import { type Budget, limitOf } from '../stores/budget-store.ts';
 import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
+import { type Clock, pause } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
+import { recentlyAdmitted } from './admit-key.ts';
 import { requireKey } from './key-changes.ts';
 import { requireProject } from './projects.ts';
 
@@ -11,7 +13,12 @@ export type OwnerParts = {
   keys: Pick<KeyStore, 'readKeys'>;
   lifecycle: Pick<KeyLifecycle, 'find' | 'change'>;
   projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
+  clock: Clock;
 };
+
+/** After its admission a key is listed, or was never created. */
+const LISTED_MS = 10_000;
+const LOOK_AGAIN_MS = 250;
 
 /** What a budget may be of; `users` and `sessions` is what each of a project has without a separate one. */
 export type BudgetScope =
@@ -58,13 +65,30 @@ export const budgetsOfKey = (
 };
 
 /** Finds the owner that a path names. @throws ApiError 404 or 400 */
-export const createOwnerOf = ({ keys, lifecycle, projects }: OwnerParts) => {
+export const createOwnerOf = ({ keys, lifecycle, projects, clock }: OwnerParts) => {
+  const untilListed = async (projectId: string, keyId: string, admittedAt: number) => {
+    for (;;) {
+      const found = await lifecycle.find({ projectId, keyId });
+      if (found || clock.now() >= admittedAt + LISTED_MS) return found;
+      await pause(clock, LOOK_AGAIN_MS);
+    }
+  };
+  /** Those that lists do not have yet are first, and may be repeated: their creation may have read the budgets before. */
+  const keysOf = async function* (projectId: string) {
+    const project = await projects.findProject(projectId);
+    for (const admitted of project ? recentlyAdmitted(project, clock.now()) : []) {
+      const { keyId, successorId = keyId, admittedAt } = admitted;
+      const record = await untilListed(projectId, successorId, admittedAt);
+      if (record) yield record;
+    }
+    yield* keys.readKeys(projectId);
+  };
   const allKeys = async function* () {
-    for (const { id } of await projects.listProjects()) yield* keys.readKeys(id);
+    for (const { id } of await projects.listProjects()) yield* keysOf(id);
   };
   // A rotated key and its successors share the counters, and so the budget.
   const family = async function* ({ projectId, meterId }: KeyRecord) {
-    for await (const other of keys.readKeys(projectId)) if (other.meterId === meterId) yield other;
+    for await (const other of keysOf(projectId)) if (other.meterId === meterId) yield other;
   };
   return async (scope: BudgetScope, parameters: Record<string, string>): Promise<Owner> => {
     const { project = '', key = '', user, session } = parameters;
@@ -76,7 +100,7 @@ export const createOwnerOf = ({ keys, lifecycle, projects }: OwnerParts) => {
       return { scope, id: record.meterId, name: key, project, keys: () => family(record) };
     }
     await requireProject(projects, project);
-    const owner = { scope, keys: () => keys.readKeys(project) };
+    const owner = { scope, keys: () => keysOf(project) };
     const name = user ?? session;
     if (name === undefined) return { ...owner, id: project, name: project };
     if (!NAME.test(name)) {

@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import { holdAt } from '../metering/budgets.ts';
 import { periodOf } from '../metering/limits.ts';
 import type { Budget, BudgetState, BudgetStore } from '../stores/budget-store.ts';
-import { type Clock, formatInstant } from '../support/clock.ts';
+import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
+import { formatInstant } from '../support/clock.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
 import { dollarsOf } from '../support/public-usage.ts';
 import {
@@ -17,6 +19,8 @@ import type { Operation } from './operation.ts';
 const NANOS = 1e9;
 /** One item lists them. */
 const MAX_BUDGETS = 1_000;
+/** Keys whose budgets are written at the same time. */
+const AT_ONCE = 25;
 
 const publicBudget = (budget: Budget) => ({
   scope: budget.scope as BudgetScope,
@@ -54,17 +58,40 @@ const publicState = (budget: Budget, state: BudgetState, now: number) => ({
   ...forecast(budget, state, now),
 });
 
-export const budgetHandlers = (parts: OwnerParts & { budgets: BudgetStore; clock: Clock }) => {
-  const { budgets, lifecycle, clock } = parts;
+type BudgetParts = OwnerParts & {
+  keys: Pick<KeyStore, 'findKey'>;
+  budgets: BudgetStore;
+};
+
+export const budgetHandlers = (parts: BudgetParts) => {
+  const { keys, budgets, lifecycle, clock } = parts;
   const ownerOf = createOwnerOf(parts);
 
+  const tellKey = async (hash: string, all: readonly Budget[]) => {
+    const record = await keys.findKey(hash);
+    if (!record || record.status === 'revoked' || record.status === 'unreadable') return;
+    const wanted = budgetsOfKey(all, record);
+    if (isDeepStrictEqual(wanted, record.budgets)) return;
+    await lifecycle.change(record, { budgets: wanted ?? null });
+  };
+
   /** Keys learn within 15 seconds that they have a budget; what it allows applies at once. */
-  const tellKeys = async ({ keys: owned }: Owner, all: readonly Budget[]) => {
-    for await (const record of owned()) {
-      if (record.status === 'revoked' || record.status === 'unreadable') continue;
-      const wanted = budgetsOfKey(all, record);
-      if (JSON.stringify(wanted) === JSON.stringify(record.budgets)) continue;
-      await lifecycle.change(record, { budgets: wanted ?? null });
+  const tellKeys = async ({ keys: owned }: Owner, list: () => Promise<Budget[]>) => {
+    for (let all = await list(); ; ) {
+      const tellThem = (them: KeyRecord[]) =>
+        Promise.all(them.map(({ hash }) => tellKey(hash, all)));
+      let next: KeyRecord[] = [];
+      for await (const record of owned()) {
+        next.push(record);
+        if (next.length < AT_ONCE) continue;
+        await tellThem(next);
+        next = [];
+      }
+      await tellThem(next);
+      const now = await list();
+      if (isDeepStrictEqual(now, all)) return;
+      // Another budget was set or deleted since: what the keys were told of it may be older.
+      all = now;
     }
   };
 
@@ -92,7 +119,7 @@ export const budgetHandlers = (parts: OwnerParts & { budgets: BudgetStore; clock
     return { budget: { ...all, scope, id, name, project }, isDefault: true };
   };
 
-  const before = async (owner: Owner): Promise<Budget | undefined> => {
+  const before = async (owner: Pick<Owner, 'scope' | 'id'>): Promise<Budget | undefined> => {
     const all = await budgets.listBudgets();
     const found = all.find(({ scope, id }) => scope === owner.scope && id === owner.id);
     if (found || all.length < MAX_BUDGETS) return found;
@@ -101,8 +128,8 @@ export const budgetHandlers = (parts: OwnerParts & { budgets: BudgetStore; clock
 
   const set = (scope: BudgetScope) =>
     (async ({ parameters, input, identity }) => {
-      const { keys, ...owner } = await ownerOf(scope, parameters);
-      const old = await before({ keys, ...owner });
+      const { keys: owned, ...owner } = await ownerOf(scope, parameters);
+      const old = await before(owner);
       const max = input.max_usd === undefined ? old?.max : Math.round(input.max_usd * NANOS);
       const period = input.period ?? old?.period;
       if (max === undefined || period === undefined) {
@@ -113,7 +140,7 @@ export const budgetHandlers = (parts: OwnerParts & { budgets: BudgetStore; clock
       const isPaused = input.paused ?? old?.isPaused ?? false;
       const budget = { ...owner, max, period, isPaused, setBy: identity.name, setAt, since };
       await budgets.setBudget(budget, holdAt(budget, setAt));
-      await tellKeys({ keys, ...owner }, await budgets.listBudgets());
+      await tellKeys({ keys: owned, ...owner }, budgets.listBudgets);
       const after = publicBudget(budget);
       const changes = [{ before: old && publicBudget(old), after }];
       return { status: 200, body: after, changes };
@@ -123,9 +150,10 @@ export const budgetHandlers = (parts: OwnerParts & { budgets: BudgetStore; clock
     (async ({ parameters }) => {
       const owner = await ownerOf(scope, parameters);
       const old = publicBudget(await require(owner));
-      const all = await budgets.listBudgets();
-      const others = all.filter((one) => one.scope !== scope || one.id !== owner.id);
-      await tellKeys(owner, others);
+      await tellKeys(owner, async () => {
+        const all = await budgets.listBudgets();
+        return all.filter((one) => one.scope !== scope || one.id !== owner.id);
+      });
       await budgets.deleteBudget(owner.scope, owner.id);
       return { status: 200, body: { ...old, deleted: true }, changes: [{ before: old }] };
     }) satisfies Operation<'budgets.delete'>;

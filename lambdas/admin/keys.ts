@@ -122,10 +122,11 @@ export const keyHandlers = (parts: OperationParts) => {
       // A key that has a successor keeps it and gets another one.
       replaces: found.replacedBy === undefined ? keyId : undefined,
     });
+    const under = budgetsOfKey(await budgets.listBudgets(), found);
     const rotated = await lifecycle.rotate({
       ...{ projectId: project, keyId, overlapMs: OVERLAPS_MS[overlap] },
       successorId,
-      ...omitUndefined({ expiresAt }),
+      ...omitUndefined({ expiresAt, budgets: under }),
     });
     if (!rotated) throw unusable;
     const { key, old, record, isOldKeyEnded } = rotated;

@@ -1,4 +1,4 @@
-import type { KeyChange, KeyRecord, KeyStore } from '../stores/key-store.ts';
+import type { KeyChange, KeyLimits, KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { MeterStore } from '../stores/meter-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
@@ -18,8 +18,15 @@ import {
  */
 type RotatedKey = CreatedKey & { old: KeyRecord; isOldKeyEnded: boolean };
 
-/** How long the old key keeps working, and when (ms) its successor expires, if ever; `successorId` is random by default. */
-type Rotation = { overlapMs: number; expiresAt?: number; successorId?: string };
+/**
+ * How long the old key keeps working, and when (ms) its successor expires, if ever; `successorId` is random by default. `budgets`
+ * are those of the successor.
+ */
+type Rotation = Pick<KeyLimits, 'budgets'> & {
+  overlapMs: number;
+  expiresAt?: number;
+  successorId?: string;
+};
 
 /** Replaces the key `old` at `now` (ms); undefined if it is paused, revoked or expired. @throws StoreUnavailable */
 type RotateKey = (
@@ -46,28 +53,16 @@ const createRotateKey = (parts: {
     }
   };
 
-  return async (old, { overlapMs, expiresAt, successorId: keyId }, now) => {
+  return async (old, { overlapMs, expiresAt, budgets, successorId: keyId }, now) => {
     const oldEnd = old.expiresAt ?? Number.POSITIVE_INFINITY;
     if (old.status !== 'active' || oldEnd <= now) return undefined;
-    const { projectId, planId, meterId, name, rpm, quota, concurrency, models, require, budgets } =
-      old;
+    const { projectId, planId, meterId, name, rpm, quota, concurrency, models, require } = old;
+    const limits = { rpm, quota, concurrency, models, require, budgets };
     // The successor is stored first and no error is thrown after it; otherwise the operator might have no
     // working key for these counters.
     const created = await storeKey({
-      projectId,
-      planId,
-      meterId,
-      ...omitUndefined({
-        name,
-        rpm,
-        quota,
-        concurrency,
-        models,
-        require,
-        budgets,
-        expiresAt,
-        keyId,
-      }),
+      ...{ projectId, planId, meterId },
+      ...omitUndefined({ name, ...limits, expiresAt, keyId }),
     });
     const endsAt = Math.min(now + overlapMs, oldEnd);
     return { ...created, old, isOldKeyEnded: await endReplaced(old, created.record.keyId, endsAt) };
@@ -80,7 +75,7 @@ export type KeyRef = { projectId: string; keyId: string };
 export type KeyLifecycle = {
   create(key: NewKey): Promise<CreatedKey>;
   list(projectId: string): Promise<KeyRecord[]>;
-  /** Up to a second behind writes. */
+  /** As it is; a new key is found within a second. */
   find(ref: KeyRef): Promise<KeyRecord | undefined>;
   /** Applies within 15 s. The record before and after it; undefined if the key is revoked. */
   change(
@@ -111,7 +106,11 @@ export const createKeyLifecycle = (parts: {
   const storeKey = createStoreKey(parts);
   const rotateKey = createRotateKey({ keys, meters, storeKey });
 
-  const find = ({ projectId, keyId }: KeyRef) => keys.findKeyById(projectId, keyId);
+  // What the index has of a key is up to a second behind: a successor of that would lack its last changes.
+  const find = async ({ projectId, keyId }: KeyRef) => {
+    const listed = await keys.findKeyById(projectId, keyId);
+    return listed && keys.findKey(listed.hash);
+  };
 
   return {
     create: (key) => storeKey({ ...key, meterId: newIdOf('mtr', randomBytes) }),
