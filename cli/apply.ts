@@ -49,12 +49,13 @@ const applyKey = async (send: AdminClient, { project, ...key }: z.infer<typeof K
   return { project, name, id: created.id, outcome: 'created', key: created.key };
 };
 
-/** The operations of a budget, and the path of its owner. */
-const ownerOf = async (send: AdminClient, { project, key, users }: Budget) => {
+/** The operations of a budget, and the path of its owner. Lists may not have the keys that were made right before. */
+const ownerOf = async (send: AdminClient, { project, key, users }: Budget, made: Row[]) => {
   if (project === undefined) return { scope: 'organisation-', parameters: {} } as const;
   if (users) return { scope: 'users-', parameters: { project } } as const;
   if (key === undefined) return { scope: '', parameters: { project } } as const;
-  const id = await findKey(send, project, key);
+  const known = made.find((one) => one.project === project && one.name === key)?.id;
+  const id = typeof known === 'string' ? known : await findKey(send, project, key);
   if (id === undefined) throw usageError(`The project ${project} has no key ${key}.`);
   return { scope: 'key-', parameters: { project, key: id } } as const;
 };
@@ -68,8 +69,12 @@ const ownerText = ({ project, key, users }: Budget): string =>
 
 const NO_BUDGET = /\(status 404/;
 
-const applyBudget = async (send: AdminClient, budget: Budget, force: boolean) => {
-  const { scope, parameters } = await ownerOf(send, budget);
+const applyBudget = async (
+  send: AdminClient,
+  budget: Budget,
+  { force, made }: { force: boolean; made: Row[] },
+) => {
+  const { scope, parameters } = await ownerOf(send, budget, made);
   const { max_usd, period } = budget;
   const before = await send(requestFor(`${scope}budgets.show`, parameters)).catch(
     (error: unknown) => {
@@ -96,7 +101,9 @@ export const APPLY: Command = {
     const [doneKeys, doneBudgets]: [Row[], Row[]] = [[], []];
     // A key is found by its name before the next one is made.
     for (const key of keys) doneKeys.push(await applyKey(send, key));
-    for (const budget of budgets) doneBudgets.push(await applyBudget(send, budget, force));
+    for (const budget of budgets) {
+      doneBudgets.push(await applyBudget(send, budget, { force, made: doneKeys }));
+    }
     return { ...applied, keys: doneKeys, budgets: doneBudgets };
   },
   lists: {

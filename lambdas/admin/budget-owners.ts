@@ -73,11 +73,13 @@ export const createOwnerOf = ({ keys, lifecycle, projects, clock }: OwnerParts) 
       await pause(clock, LOOK_AGAIN_MS);
     }
   };
+  const admittedOf = async (projectId: string) => {
+    const project = await projects.findProject(projectId);
+    return project ? recentlyAdmitted(project, clock.now()) : [];
+  };
   /** Those that lists do not have yet are first, and may be repeated: their creation may have read the budgets before. */
   const keysOf = async function* (projectId: string) {
-    const project = await projects.findProject(projectId);
-    for (const admitted of project ? recentlyAdmitted(project, clock.now()) : []) {
-      const { keyId, successorId = keyId, admittedAt } = admitted;
+    for (const { keyId, successorId = keyId, admittedAt } of await admittedOf(projectId)) {
       const record = await untilListed(projectId, successorId, admittedAt);
       if (record) yield record;
     }
@@ -96,6 +98,10 @@ export const createOwnerOf = ({ keys, lifecycle, projects, clock }: OwnerParts) 
       return { scope, id: ORGANISATION, name: ORGANISATION, keys: allKeys };
     }
     if (scope === 'key') {
+      const admitted = (await admittedOf(project)).find(
+        ({ keyId, successorId = keyId }) => successorId === key,
+      );
+      if (admitted) await untilListed(project, key, admitted.admittedAt);
       const record = await requireKey(lifecycle, { projectId: project, keyId: key });
       return { scope, id: record.meterId, name: key, project, keys: () => family(record) };
     }

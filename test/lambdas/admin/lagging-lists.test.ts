@@ -54,6 +54,12 @@ test('a budget that is set right after a key was created has the key', async () 
   expect(await budgetsOf('new')).toEqual([['project/day']]);
 });
 
+test('a key gets a budget right after its creation', async () => {
+  await admin.post('/admin/projects', { id: 'own' });
+  await setBudget(`/projects/own/keys/${await createKey('own')}`);
+  expect(await budgetsOf('own')).toEqual([['key/day']]);
+});
+
 test('a budget that is set while keys are created has all of them', async () => {
   await admin.post('/admin/projects', { id: 'during' });
   const creating = Array.from({ length: 8 }, () => createKey('during'));
