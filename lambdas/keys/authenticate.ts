@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { KeyLimits, KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { Plan, PlanStore } from '../stores/plan-store.ts';
 import { LONGEST_READ_MS, StoreUnavailable, UnreadableItem } from '../stores/store-unavailable.ts';
-import { type Clock, withTimeout } from '../support/clock.ts';
+import { type Clock, HOUR_MS, withTimeout } from '../support/clock.ts';
 import { type ApiError, retryLater, toApiError, unauthenticated } from '../support/errors.ts';
 import type { Log } from '../support/log.ts';
 import { createHidden, createLruCache, oncePer } from '../support/memo.ts';
@@ -144,7 +144,7 @@ export const createAuthenticate = (parts: {
   clock: Clock;
   /** For the reads of a key and its plan together. @default that of the stores, for each */
   timeoutMs?: number;
-  /** Gets a line for each revoked key that a request has, once in this process. @default none */
+  /** Gets a line for each revoked key that a request has, once an hour in this process. @default none */
   log?: Pick<Log, 'warn'>;
 }): Authenticate => {
   const { keys, plans, clock, timeoutMs, log } = parts;
@@ -159,14 +159,15 @@ export const createAuthenticate = (parts: {
   const findPlan = createCachedLookup({ find: (id) => plans.findPlan(id), clock });
   const unknownKeys = createUnknownKeyLimit(clock);
 
-  const noted = createLruCache<true>(MAX_NOTED);
+  const noted = createLruCache<number>(MAX_NOTED);
   /**
    * A key that is still used has to be looked for: in a program that was forgotten, or with a stranger. Its last requests before
    * the revocation is read, which the meter rejects, say neither.
    */
   const noteRevoked = ({ keyId, projectId }: KeyRecord): void => {
-    if (noted.get(keyId)) return;
-    noted.set(keyId, true);
+    const now = clock.now();
+    if (now < (noted.get(keyId) ?? 0)) return;
+    noted.set(keyId, now + HOUR_MS);
     log?.warn('revoked_key_used', { keyId, projectId });
   };
 

@@ -26,6 +26,7 @@ const setUp = () => {
   const reachable = storesOn(tables.client);
   const unreachable = storesOn(createUnreachableClient());
   const reads: string[] = [];
+  const lines: string[] = [];
   let stores = reachable;
   const authenticate = createAuthenticate({
     keys: {
@@ -41,6 +42,7 @@ const setUp = () => {
       },
     },
     clock,
+    log: { warn: (event) => lines.push(event) },
   });
   const lifecycle = createKeyLifecycle({
     keys: reachable.keys,
@@ -54,6 +56,7 @@ const setUp = () => {
   return {
     clock,
     reads,
+    lines,
     lifecycle,
     create,
     identify,
@@ -163,6 +166,14 @@ describe('a valid key', () => {
       status: 401,
       message: 'The API key was revoked.',
     });
+  });
+
+  test('a revoked key that is used for days is logged once an hour', async () => {
+    const { create, call, clock, lifecycle, lines } = setUp();
+    const { key, record } = await create();
+    await lifecycle.revoke({ projectId: 'prj', keyId: record.keyId });
+    for (let n = 0; n < 6; n += 1, clock.advance(1_200_000)) await errorOf(() => call(key));
+    expect(lines).toEqual(['revoked_key_used', 'revoked_key_used']);
   });
 
   test('a valid key whose plan is missing gets 503', async () => {
