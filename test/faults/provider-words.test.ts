@@ -502,6 +502,13 @@ const ROWS: Record<string, Row> = {
     sent: { tool_choice: undefined },
     dropped: 'tool_choice',
   },
+  "LM Studio's, of a choice of one tool": {
+    words: "Invalid tool_choice type: 'object'. Supported string values: none, auto, required",
+    isRejected: ({ body }) => typeof body.tool_choice === 'object',
+    fields: { tools, tool_choice: { type: 'function', function: { name: 'f' } } },
+    sent: { tool_choice: undefined },
+    dropped: 'tool_choice',
+  },
   "DeepSeek's, of a forced tool": {
     words: 'Thinking mode does not support this tool_choice',
     isRejected: isForced,
@@ -718,6 +725,13 @@ const ROWS: Record<string, Row> = {
     sent: { tools: [functionOf({ type: 'object', properties: { format: { type: 'object' } } })] },
     dropped:
       'tools[].function.parameters.additionalProperties, tools[].function.parameters.propertyNames',
+  },
+  "Cerebras's, of a strict tool": {
+    words: 'Tools with strict=True are not supported by this model',
+    isRejected: hasText('"strict":true'),
+    fields: { tools: [{ type: 'function', function: { name: 'f', strict: true } }] },
+    sent: { tools },
+    dropped: 'tools[].function.strict',
   },
   "OpenAI's, of a keyword of a strict schema": {
     words: {

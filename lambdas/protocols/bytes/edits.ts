@@ -29,6 +29,10 @@ export const setMembers = (received: Json, wanted: Json): Edit[] =>
     return [value === undefined ? remove([name]) : set([name], value)];
   });
 
+/** Of whichever value: strict providers reject a member also where it is null. */
+export const removeMember = (holder: Json, name: string): Edit[] =>
+  name in holder ? [remove([name])] : [];
+
 /** A value that is not written yet with an edit. Of a list, only items are set. */
 const editedFrom = (level: number, value: unknown, edit: Edit): unknown => {
   const key = edit.path[level] ?? '';

@@ -1,6 +1,6 @@
 import { encodeChatTurns } from '#late/encoders';
 import { mapOnce } from '../../support/memo.ts';
-import { inside, insideEach, setMembers, withoutNulls } from '../bytes/edits.ts';
+import { inside, insideEach, removeMember, setMembers, withoutNulls } from '../bytes/edits.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
 import { encodeMaxTokens, encodeUser } from '../fit-request.ts';
@@ -88,22 +88,19 @@ const argumentsOf = (value: unknown): string =>
 const functionEdits = (holder: Json, member: 'function' | 'function_call'): Edit[] => {
   const called = asRecord(holder[member]);
   if (!called) return [];
-  return inside(
-    [member],
-    [
-      ...setMembers(called, {
-        name: fittingToolName(asString(called.name) ?? ''),
-        arguments: argumentsOf(called.arguments),
-      }),
-      // The OpenAI SDK adds what it parsed; strict providers reject it.
-      ...('parsed_arguments' in called ? [remove(['parsed_arguments'])] : []),
-    ],
-  );
+  const wanted = {
+    name: fittingToolName(asString(called.name) ?? ''),
+    arguments: argumentsOf(called.arguments),
+  };
+  // The OpenAI SDK adds what it parsed.
+  const edits = [...setMembers(called, wanted), ...removeMember(called, 'parsed_arguments')];
+  return inside([member], edits);
 };
 
 const callEdits = (call: Json): Edit[] => [
   ...idEdits(call, 'id'),
-  ...(call.type === undefined ? [set(['type'], 'function')] : []),
+  // Callers who put a stream together keep the index.
+  ...setMembers(call, { type: call.type ?? 'function', index: undefined }),
   ...functionEdits(call, 'function'),
 ];
 
@@ -113,7 +110,7 @@ type History = WireTarget['reasoningHistory'];
 const addedMembers = (message: Json, history: History): string[] => {
   const isSigned = decodeThoughts(message.reasoning_details).length > 0;
   const added = [
-    ...['parsed', 'provider_specific_fields'],
+    ...['annotations', 'parsed', 'provider_specific_fields'],
     ...(history === 'refused' ? EARLIER_THINKING : []),
     ...(isSigned ? ['reasoning_details', 'reasoning_content'] : []),
   ];
@@ -199,9 +196,9 @@ const historyEdits = (context: Context): Edit[] => {
 const streamOptions = ({ received, request, target }: Context): Edit[] => {
   const { stream_options: options } = received;
   if (!asksForUsage(request, target)) return options == null ? [] : [remove(['stream_options'])];
-  if (!asRecord(options)) return [set(['stream_options'], { include_usage: true })];
-  const isIncluded = asRecord(options)?.include_usage === true;
-  return isIncluded ? [] : [set(['stream_options', 'include_usage'], true)];
+  const stated = asRecord(options);
+  if (!stated) return [set(['stream_options'], { include_usage: true })];
+  return inside(['stream_options'], setMembers(stated, { include_usage: true }));
 };
 
 const members = ({ received, request, fitted, target }: Context): Edit[] => {

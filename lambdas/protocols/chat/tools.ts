@@ -5,13 +5,11 @@ import type { GenerationRequest, NativeTool, TextInput, Tool, ToolChoice } from 
 import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';
 import { customTool, hasCustomTool } from '../tools/custom.ts';
 import { fittingToolName } from '../tools/names.ts';
-import { isStrictSchema } from '../tools/schemas.ts';
+import { asObjectSchema, isStrictSchema, NO_ARGUMENTS } from '../tools/schemas.ts';
 import { asTool, asToolChoice, encodeFunctions, usesFunctions } from './functions.ts';
 import type { ChatRequest, WireTool, WireToolChoice } from './wire.ts';
 
 // --- wire -> canonical ---
-
-const NO_ARGUMENTS = { type: 'object', properties: {} };
 
 type FunctionTool = Extract<WireTool, { type: 'function' }>;
 type CustomTool = Extract<WireTool, { custom: object }>;
@@ -102,12 +100,6 @@ export const decodeToolFields = (wire: ChatRequest) => {
 
 // --- canonical -> wire ---
 
-/** The vendor rejects an object schema without `properties`, even if it has none. */
-const withProperties = (parameters: Tool['parameters']): Tool['parameters'] =>
-  parameters.type === 'object' && parameters.properties === undefined
-    ? { ...parameters, properties: {} }
-    : parameters;
-
 /** The messages protocol's strict mode accepts more schemas than chat's. */
 const strictOf = ({ strict, parameters }: Tool, sameProtocol: boolean): boolean | undefined =>
   sameProtocol || !strict || isStrictSchema(parameters) ? strict : undefined;
@@ -119,7 +111,7 @@ const encodeFunction = (tool: Tool, sameProtocol: boolean): Json => {
     ...asRecord(nested),
     name: fittingToolName(name),
     description,
-    parameters: withProperties(parameters),
+    parameters: asObjectSchema(parameters),
     strict: strictOf(tool, sameProtocol),
   });
   return { ...fields, type: 'function', function: called };

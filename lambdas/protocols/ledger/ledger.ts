@@ -6,6 +6,7 @@ import type { Extras, GenerationRequest, ThinkingBlock, Turn } from '../generati
 import type { Profile } from '../profile.ts';
 import type { CallerProtocolName, UpstreamProtocolName } from '../protocol-name.ts';
 import { keptThinking } from '../thinking/origin.ts';
+import { NO_ARGUMENTS } from '../tools/schemas.ts';
 import { CARRIED, type Fate, type ObjectRow, type Row } from './fates/rows.ts';
 import { FATES } from './fates.ts';
 import { PATHS, plain } from './paths.ts';
@@ -76,8 +77,6 @@ const walkCache = (at: CachePlace, value: unknown, walk: Walk, owner: Json): voi
     walk.note(name === '' ? steps : [...steps, name], false);
   }
 };
-
-const NO_ARGUMENTS = { type: 'object', properties: {} };
 
 /** Whether the loss of a member of `owner` is harmless; undefined if a target gets it. */
 const isHarmless = (

@@ -94,7 +94,7 @@ const RULES: Rule[] = [
     () => ({ member: 'effortWithTools', is: false }),
   ],
   [
-    /tool_choice: (?:forced tool use is|type tool and any are) not supported|tool_choice\W{1,4}(?:msg: )?(?:input )?(?:should|must) be .{0,40}\bauto\b/,
+    /tool_choice: (?:forced tool use is|type tool and any are) not supported|tool_choice\W{1,4}(?:msg: )?(?:input )?(?:should|must) be .{0,40}\bauto\b|invalid tool_choice type: object/,
     () => ({ member: 'forcedTool', is: false }),
   ],
   [
@@ -144,6 +144,8 @@ const RULES: Rule[] = [
     /invalid type: sequence, expected a string|content\W{1,4}(?:value )?must be a string|content fields type should be str\b|^(?:.{0,80}\W)?input should be a valid string/,
     () => ({ member: 'content', is: 'text' }),
   ],
+  // Cerebras.
+  [/tools with strict=true are not supported/, () => ({ member: 'hints', without: ['strict'] })],
   [/cache_control\.(?:ephemeral\.)?(\w{1,40}): extra inputs are not permitted/, cacheWithout],
   [/(?<!thinking\.)\b(cache_control): extra inputs are not permitted/, marksWithout],
   [

@@ -1,4 +1,4 @@
-import { insideEach, setMembers } from '../bytes/edits.ts';
+import { insideEach, removeMember, setMembers } from '../bytes/edits.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
 import type { Block } from '../generation.ts';
@@ -69,8 +69,6 @@ const reasoning = (item: Json, { request: { thinkingFrom } }: Context): Edit[] =
   return [own ? set(['encrypted_content'], own) : remove([])];
 };
 
-const without = (holder: Json, name: string): Edit[] => (name in holder ? [remove([name])] : []);
-
 const itemEdits = (item: Json, context: Context): Edit[] => {
   switch (item.type) {
     case 'reasoning':
@@ -80,9 +78,9 @@ const itemEdits = (item: Json, context: Context): Edit[] => {
       return [remove([])];
     // The OpenAI SDK adds what it parsed to the items that its callers send back; strict providers reject it.
     case 'message':
-      return insideEach(item, 'content', (part) => without(part, 'parsed'));
+      return insideEach(item, 'content', (part) => removeMember(part, 'parsed'));
     default:
-      return [...idEdits(item, 'call_id'), ...without(item, 'parsed_arguments')];
+      return [...idEdits(item, 'call_id'), ...removeMember(item, 'parsed_arguments')];
   }
 };
 

@@ -21,7 +21,7 @@ import type { WireTarget } from '../protocol.ts';
 import { sharedFor } from '../shared-members.ts';
 import { fitCustomTools, hasCustomTool } from '../tools/custom.ts';
 import { fittingToolName } from '../tools/names.ts';
-import { fitSchema, isStrictSchema } from '../tools/schemas.ts';
+import { asObjectSchema, fitSchema, isStrictSchema } from '../tools/schemas.ts';
 import { encodeInput } from './encode-items.ts';
 
 // --- what the target's model accepts ---
@@ -39,12 +39,6 @@ export const fitTo = (original: GenerationRequest, target: WireTarget): Fitted =
 const textInput = ({ description, grammar }: TextInput): Json =>
   omitUndefined({ description, format: grammar && { type: 'grammar', ...grammar } });
 
-/** The vendor rejects an object schema without `properties`, and LM Studio one without a type. */
-const asObject = (schema: Tool['parameters']): Tool['parameters'] =>
-  schema.type !== undefined && schema.properties !== undefined
-    ? schema
-    : { type: 'object', properties: {}, ...schema };
-
 /** Tools are strict unless they state that they are not. */
 const encodeTool = (tool: Tool): Json => {
   const name = fittingToolName(tool.name);
@@ -53,7 +47,7 @@ const encodeTool = (tool: Tool): Json => {
   const strict = tool.strict === true && isStrictSchema(parameters);
   return omitUndefined({
     ...{ type: 'function', name, description },
-    ...{ parameters: asObject(parameters), strict },
+    ...{ parameters: asObjectSchema(parameters), strict },
   });
 };
 

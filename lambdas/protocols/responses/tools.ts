@@ -5,10 +5,9 @@ import type { GenerationRequest, Tool, ToolChoice } from '../generation.ts';
 import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';
 import { customTool } from '../tools/custom.ts';
 import { fittingToolName } from '../tools/names.ts';
+import { NO_ARGUMENTS } from '../tools/schemas.ts';
 import { CLIENT_TOOL_NAMES, clientItem, clientTool } from './client-tools.ts';
 import { MAX_TOOLS, type ResponsesRequest, type WireTool, type WireToolChoice } from './wire.ts';
-
-const NO_ARGUMENTS = { type: 'object', properties: {} };
 
 /** A tool as the caller names it. */
 type CallerName = { name: string; namespace?: string | undefined };

@@ -32,6 +32,14 @@ const isStrict = (value: unknown): boolean => {
 export const isStrictSchema = (schema: Json): boolean =>
   schema.type === 'object' && isStrict(schema);
 
+export const NO_ARGUMENTS = { type: 'object', properties: {} };
+
+/** OpenAI rejects an object's schema without `properties`, even if it has none, and LM Studio one without a type. */
+export const asObjectSchema = (schema: Json): Json => {
+  const isWhole = schema.type === 'object' ? schema.properties !== undefined : schema.type;
+  return isWhole ? schema : { ...NO_ARGUMENTS, ...schema };
+};
+
 /** Members of a JSON Schema whose members are names, not keywords. */
 const MAPS = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'];
 
